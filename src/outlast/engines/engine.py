@@ -1,0 +1,88 @@
+"""Where a job can run. An engine knows machines, not jobs."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from outlast.spec.spec import Machine
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All that an engine is told; it hands the first three to the program that boots on each machine."""
+
+    home: str
+    job: str
+    launch: int
+    id: str
+    workers: int
+    machine: Machine
+    deadline_at: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Condition(enum.Enum):
+    ABSENT = "absent"
+    """Never started, or stopped, or its command has finished: nothing of it is alive or will be."""
+
+    WAITING = "waiting"
+    """Started, and waiting for a place; `why` says for what."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    BOOT_FAILED = "boot failed"
+    """Its machines died three times in a row before the agent was up; nothing of it is alive."""
+
+
+@dataclass(frozen=True)
+class LaunchState:
+    condition: Condition
+    why: str = ""
+    machines: tuple[str, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Differences between engines, as data: no caller asks which engine it is."""
+
+    restarts_machines: bool
+    gpus: bool
+    workers_max: int
+    same_machine: bool
+    """Paths of the user's machine exist on the engine's machines."""
+
+    preempts: bool
+    """`preempt` works: the engine can be drilled."""
+
+
+class Engine(Protocol):
+    """Promises, kept by every engine and checked by `outlast.testing.engine_contract`:
+
+    - `start` of a launch (by its id) that was started before does nothing, also when both calls come at once or the first was killed.
+    - A machine that ends without `leave(done=True)` is replaced until the launch is stopped or its deadline has passed.
+    - `stop` ends every process of the launch and waits until they are gone; what is gone or was never started is no error; a
+      stopped launch cannot be started again.
+    - `state` of a finished launch is ABSENT; a dead machine is never reported as running; it may block for a second, not more.
+    - Two homes, and two launches of one job, never see each other.
+    """
+
+    name: str
+    capabilities: Capabilities
+
+    def start(self, launch: Launch) -> None: ...
+
+    def state(self, launch: Launch) -> LaunchState: ...
+
+    def stop(self, launch: Launch) -> None: ...
+
+    def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
+        """Takes the launch's machines away as a cloud would, for drills and tests: a notice if it is above 0, then SIGKILL to all of
+        them. Answers whether there was a machine to take; returns when it is dead. The launch itself lives on."""
+        ...

@@ -1,0 +1,124 @@
+"""Every key of a home, in one place. `docs/home-format.md` is this file in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+INDEX_EPOCH_MILLISECONDS = 10**13
+"""Index names count down from here, so that a plain list shows the newest first (until the year 2286)."""
+
+INDEX = "index/"
+BUNDLES = "bundles/"
+PACKS = "packs/"
+JOBS = "jobs/"
+
+
+def bundle(digest: str) -> str:
+    return f"bundles/{digest}.json"
+
+
+def pack(digest: str) -> str:
+    return f"packs/{digest}"
+
+
+def index(submitted_at: float, job: str, launch: int) -> str:
+    return f"{INDEX}{INDEX_EPOCH_MILLISECONDS - int(submitted_at * 1000):013d}-{job}-{launch:06d}"
+
+
+def index_parts(key: str) -> tuple[float, str, int]:
+    """(submitted_at, job, launch) of an index key; ValueError if it is none."""
+    inverse, _, rest = key.removeprefix(INDEX).partition("-")
+    job, _, launch = rest.rpartition("-")
+    if not job:
+        raise ValueError(key)
+    return (INDEX_EPOCH_MILLISECONDS - int(inverse)) / 1000, job, int(launch)
+
+
+@dataclass(frozen=True)
+class JobKeys:
+    """The keys of one job's folder."""
+
+    job: str
+
+    @property
+    def root(self) -> str:
+        return f"jobs/{self.job}/"
+
+    @property
+    def spec(self) -> str:
+        return f"{self.root}spec.json"
+
+    @property
+    def head(self) -> str:
+        return f"{self.root}head.json"
+
+    @property
+    def launches(self) -> str:
+        return f"{self.root}launches/"
+
+    def launch(self, launch: int) -> str:
+        return f"{self.root}launches/{launch:06d}.json"
+
+    def boots(self, launch: int) -> str:
+        return f"{self.root}launches/{launch:06d}/boots/"
+
+    def attempt(self, attempt: int) -> str:
+        return f"{self.root}attempts/{attempt:06d}/"
+
+    def worker(self, attempt: int, rank: int) -> str:
+        return f"{self.attempt(attempt)}workers/{rank}.json"
+
+    def exit(self, attempt: int, rank: int) -> str:
+        return f"{self.attempt(attempt)}exits/{rank}.json"
+
+    def beat(self, attempt: int) -> str:
+        return f"{self.attempt(attempt)}beat.json"
+
+    def parts(self, attempt: int) -> str:
+        return f"{self.attempt(attempt)}parts/"
+
+    def part(self, attempt: int, nonce: str, number: int) -> str:
+        return f"{self.parts(attempt)}{nonce}/{number:06d}"
+
+    def stream(self, attempt: int, stream: str, rank: int) -> str:
+        """Where a stream's sealed segments lie; `stream` is `log` or `metrics`."""
+        return f"{self.attempt(attempt)}{stream}/{rank}/"
+
+    def segment(self, attempt: int, stream: str, rank: int, offset: int) -> str:
+        return f"{self.stream(attempt, stream, rank)}{offset:015d}"
+
+    def tail(self, attempt: int, stream: str, rank: int) -> str:
+        """What is not sealed yet, rewritten while somebody watches: 15 digits of its first byte's offset, then the bytes."""
+        return f"{self.attempt(attempt)}{stream}/{rank}.tail"
+
+    @property
+    def checkpoints(self) -> str:
+        return f"{self.root}checkpoints/"
+
+    def manifest(self, name: str) -> str:
+        return f"{self.root}checkpoints/{name}.json"
+
+    @property
+    def requests(self) -> str:
+        return f"{self.root}requests/"
+
+    def request(self, launch: int, kind: str, nonce: str) -> str:
+        return f"{self.root}requests/{launch:06d}-{kind}-{nonce}.json"
+
+    @property
+    def bell(self) -> str:
+        return f"{self.root}requests/bell"
+
+    @property
+    def outputs(self) -> str:
+        return f"{self.root}outputs/"
+
+    def output(self, path: str) -> str:
+        return f"{self.root}outputs/{path}"
+
+    @property
+    def pins(self) -> str:
+        return f"{self.root}pins/"
+
+    def pin(self, nonce: str) -> str:
+        return f"{self.root}pins/{nonce}.json"

@@ -1,0 +1,242 @@
+"""The records of a job's folder: small, frozen, strictly decoded."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from outlast.spec.spec import Machine
+
+KEPT_CHECKPOINTS = 3
+OPS_KEPT = 16
+"""How many operations head remembers, so that a writer whose answer was lost finds its own."""
+
+
+class State(enum.Enum):
+    """Head's state. `status` (results/status.py) turns it into what a person is told."""
+
+    SUBMITTED = "submitted"
+    GATHERING = "gathering"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+
+    @property
+    def final(self) -> bool:
+        return self in FINAL
+
+
+FINAL = frozenset({State.SUCCEEDED, State.FAILED, State.STOPPED, State.EXPIRED})
+
+
+class Cause(enum.Enum):
+    """How an attempt ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    PREEMPTED = "preempted"
+    STALLED = "stalled"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+    OUT_OF_MEMORY = "out of memory"
+    DISK_FULL = "disk full"
+    DAMAGED = "damaged"
+    MOVED = "moved"
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One call of an engine's `start`, written before it; whoever finds it may make the same call again."""
+
+    launch: int
+    id: str
+    """Random: resource names and request ids come from it, so a job deleted and submitted again never meets its past."""
+
+    engine: str
+    workers: int
+    machine: Machine
+    launched_at: float
+    deadline_at: float
+    bundle: str
+    usd_per_hour: float = 0.0
+    resume_from: str = ""
+    """A kept checkpoint's name, when `resume --checkpoint` asked for another than the newest."""
+
+    args: tuple[str, ...] | None = None
+    """Other arguments than the spec's, when `resume -- ARGS --allow-changed` asked for them."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A kept checkpoint, as head names it; the rest is in its manifest."""
+
+    name: str
+    step: int
+    bytes: int
+    attempt: int
+    committed_at: float
+    complete: bool = False
+    adopted: bool = False
+    """Copied from another job at submit (`run --from`)."""
+
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Values of one attempt, filled in as they become known; never summed up, so that merging twice changes nothing."""
+
+    launch: int
+    started_at: float
+    machine: str = ""
+    running_at: float | None = None
+    ended_at: float | None = None
+    cause: Cause | None = None
+    exit_code: int | None = None
+    reason: str = ""
+    resumed_from_step: int | None = None
+    step: int | None = None
+    """The last step that it was seen at."""
+
+    steps_lost: int | None = None
+    committed_step: int | None = None
+    """The highest step that it committed."""
+
+    committed_at: float | None = None
+    progressed: bool = False
+    """It committed a step above every earlier attempt's."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Goodput's buckets, as the owner measured them."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The only mutable truth of a job."""
+
+    job: str
+    launch: int
+    launch_id: str
+    state: State
+    bundle: str
+    attempt: int = 0
+    nonce: str = ""
+    by: int = -1
+    barren: int = 0
+    """How many attempts in a row reached `running` and committed no step above every earlier one."""
+
+    best_step: int = -1
+    """The highest step ever committed."""
+
+    checkpoints: tuple[Checkpoint, ...] = ()
+    outputs: str = ""
+    """The manifest of the outputs, named by the final swap."""
+
+    attempts: Mapping[str, Attempt] = field(default_factory=dict)
+    ends: Mapping[str, str] = field(default_factory=dict)
+    """Launch number -> its final state (or `moved`), written once, in the swap that ends it."""
+
+    ended_at: float | None = None
+    exit_code: int | None = None
+    reason: str = ""
+    """In a person's words, for a final state that needs some."""
+
+    edited_at_step: int | None = None
+    ops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    key: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a checkpoint. `path` begins with `checkpoint/` or `output/`, the two directories that are kept and restored."""
+
+    path: str
+    bytes: int
+    sha256: str
+    mode: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A checkpoint, or the final outputs: create-only, after its parts."""
+
+    name: str
+    attempt: int
+    step: int
+    complete: bool
+    created_at: float
+    files: tuple[File, ...]
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.files)
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Describes a machine; never decides."""
+
+    nonce: str
+    launch: int
+    rank: int
+    machine: str
+    address: str = ""
+    started_at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Beat:
+    """The owner's heartbeat, rewritten without condition."""
+
+    attempt: int
+    at: float
+    step: int | None
+    log_bytes: int
+    metrics_bytes: int = 0
+    doing: str = ""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A wish of the user, for one launch only."""
+
+    kind: str
+    launch: int
+    at: float
+    deadline_at: float | None = None
+
+
+@dataclass(frozen=True)
+class Bell:
+    """What the agent polls: something was asked, or somebody watches until then (the store's time)."""
+
+    rung: str
+    watch_until: float = 0.0
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A reader's hold on a checkpoint while it copies."""
+
+    manifest: str
+    until: float
+
+
+@dataclass(frozen=True)
+class WorkerExit:
+    """How a rank other than 0 ended."""
+
+    rank: int
+    exit_code: int
+    at: float

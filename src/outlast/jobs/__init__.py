@@ -1,0 +1,1 @@
+"""The verbs over all of it."""

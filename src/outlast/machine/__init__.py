@@ -1,0 +1,1 @@
+"""Agent and engine, joined: the program that boots on a machine."""

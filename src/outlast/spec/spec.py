@@ -1,0 +1,101 @@
+"""What is asked: the whole job, as it stands in `spec.json` and never changes."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_RUN_SECONDS_DEFAULT = 7 * 24 * 3600.0
+"""Wall time from the launch, waiting included: a forgotten job ends by itself."""
+
+STALL_SECONDS_MIN = 30 * 60.0
+STALL_GAPS_MAX = 10
+"""A trainer is stalled after ten times the longest silence seen, and never before half an hour."""
+
+
+class TargetKind(enum.Enum):
+    SCRIPT = "script"
+    MODULE = "module"
+    SHELL = "shell"
+
+
+@dataclass(frozen=True)
+class Target:
+    kind: TargetKind
+    value: str
+    """A path inside the bundle with `/` between its parts, or a module's dotted name."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What one worker needs."""
+
+    cpus: int = 1
+    gpus: int = 0
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the code came from and what submitted it: for people, never for decisions."""
+
+    tool_version: str
+    python_version: str = ""
+    commit: str = ""
+    dirty: bool = False
+    directory: str = ""
+
+
+@dataclass(frozen=True)
+class Drill:
+    """What a drill asks of the trainer's library, see docs/home-format.md."""
+
+    steps_max: int | None = None
+    """Caps every `outlast.steps` from outside."""
+
+    pauses: Mapping[str, str] = field(default_factory=dict)
+    """Attempt number -> `step:N` or `save:N`: where the library stops and waits for its killer."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    job: str
+    name: str
+    target: Target
+    bundle: str
+    """The digest of `bundles/<digest>.json`."""
+
+    python: str
+    """The interpreter on the local engine, an absolute path."""
+
+    provenance: Provenance
+    submitted_at: float
+    args: tuple[str, ...] = ()
+    engine: str = "local"
+    machine: Machine = Machine()
+    workers: int = 1
+    labels: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    retries: int = 0
+    max_run_seconds: float = MAX_RUN_SECONDS_DEFAULT
+    stall_seconds: float | None = None
+    """None: measured (see STALL_GAPS_MAX); 0: off."""
+
+    checkpoint_dir: str = ""
+    """An unmodified script's own directory, relative to its working directory; empty: the library's."""
+
+    output_dir: str = ""
+    resume_args: tuple[str, ...] = ()
+    """Added behind `args` on attempts that begin with a checkpoint."""
+
+    from_job: str = ""
+    """The job whose last checkpoint this one began with (see `from_checkpoint`)."""
+
+    from_checkpoint: str = ""
+    """The name of a manifest in this job's own folder, copied there at submit."""
+
+    drill: Drill | None = None
+    sweep: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What later versions add without a new format; ignored by this one."""

@@ -1,0 +1,84 @@
+"""Bytes by key, with generations: the one thing that a home is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+CHUNK_BYTES = 1 << 20
+"""How much `download` yields at a time, at most, and what `upload` likes to be given."""
+
+KEY_BYTES_MAX = 1024
+"""Cloud Storage's limit for an object's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    data: bytes
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    key: str
+    generation: int
+    bytes: int
+
+
+class Store(Protocol):
+    """Promises, kept by every store and checked by `outlast.testing.store_contract`:
+
+    - A write is atomic and durable when it returns: a reader sees all of it or nothing of it, also after a power cut.
+    - Reads and lists see every write that returned before they began, from any process on any machine.
+    - A key is non-empty, has no empty, `.` or `..` segment, no NUL and at most `KEY_BYTES_MAX` bytes of UTF-8; else ValueError.
+    - A key is written either always with a condition or never: mixing the two is a caller's bug.
+    - `KeyMissing` and `PreconditionFailed` are answers. `StoreUnavailable` means that the outcome is unknown: the write may have
+      been done. `StoreFull`, `Denied`: nothing was written and trying again does not help.
+    - Every call may block for as long as the store's own limits allow; none is asynchronous. A store may be used after a fork.
+    """
+
+    url: str
+    """Where it is, in the form that `outlast.store.registry.open_store` takes."""
+
+    poll_seconds: float
+    """How often it is cheap and polite to look whether something has changed."""
+
+    rewrite_seconds: float
+    """How long to wait between two writes of one key (Cloud Storage takes one a second; a directory any number: 0)."""
+
+    def get(self, key: str) -> Stored:
+        """The object and its generation (never 0); `KeyMissing` if there is none."""
+        ...
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        """Writes, and answers the new generation.
+
+        `if_generation=0`: only if there is no such object; `g`: only if its generation is g; else `PreconditionFailed` and nothing
+        is written. A generation never comes back, not even after a delete. None: no condition; the last writer wins.
+        """
+        ...
+
+    def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Iterator[Entry]:
+        """The objects whose keys begin with `prefix` and come after `after`, in the order of their keys' UTF-8 bytes."""
+        ...
+
+    def delete(self, key: str, *, if_generation: int | None = None) -> None:
+        """Gone afterwards; deleting what is gone is no error unless a generation was asked for."""
+        ...
+
+    def purge(self, keys: Iterable[str]) -> None:
+        """Deletes objects whose names nobody will ever write again (they carry a nonce), leaving no trace."""
+        ...
+
+    def upload(self, key: str, chunks: Iterable[bytes]) -> int:
+        """Writes an object of any size without condition, never holding all of it in memory; answers its size in bytes."""
+        ...
+
+    def download(self, key: str) -> Iterator[bytes]:
+        """The object's bytes in chunks; `KeyMissing` before the first one."""
+        ...
+
+    def now(self) -> float:
+        """The store's time in seconds since 1970: the only clock by which deadlines are decided."""
+        ...

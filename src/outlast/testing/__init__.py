@@ -1,0 +1,1 @@
+"""Shipped proof: contract suites, crash points and the simulation."""
