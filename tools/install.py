@@ -1,0 +1,155 @@
+"""Makes .venv hold what a make target needs: `install.py tool` (the program alone) or `install.py test` (all the rest).
+
+Needs nothing but Python itself. What was installed is stamped with the content of the files that asked for it, so that
+a second call does nothing and works without a network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+BACKEND = ROOT / "build" / "backend"
+REQUIREMENTS = ROOT / "requirements"
+
+PYTHON_MIN = (3, 10)
+DEBIAN_SECONDS_MAX = 600
+
+LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
+"""Without byte code every start of the program would compile it again."""
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in (["tool"], ["test"]):
+        print("usage: install.py tool | test", file=sys.stderr)
+        return 2
+    if sys.version_info < PYTHON_MIN:
+        print(f"error: Python {sys.version.split()[0]} is too old, 3.10 or newer is needed", file=sys.stderr)
+        print("\nhint: `make PYTHON=python3.11 ...` names another", file=sys.stderr)
+        return 2
+    try:
+        install_tool()
+        if arguments == ["test"]:
+            install_debian()
+            install_tests()
+        compile_sources()
+    except subprocess.CalledProcessError as error:
+        command = " ".join(str(part) for part in error.cmd)
+        print(f"error: `{command}` ended with exit code {error.returncode}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def install_tool() -> None:
+    begun = time.monotonic()
+    if not PYTHON.exists():
+        make_environment()
+    # The build backend is pinned like everything else, and stays out of the environment that the program runs in.
+    backend = Stamp(BACKEND / "installed", [REQUIREMENTS / "build.txt"])
+    needs = Stamp(VENV / "installed-needs", [REQUIREMENTS / "tool.txt"])
+    tool = Stamp(VENV / "installed-tool", [ROOT / "pyproject.toml"])
+    if not backend.is_current() and not tool.is_current():
+        shutil.rmtree(BACKEND, ignore_errors=True)
+        pip("install", "--require-hashes", "-r", str(REQUIREMENTS / "build.txt"), "--target", str(BACKEND))
+        backend.write()
+    if not needs.is_current():
+        pip("install", "--require-hashes", "-r", str(REQUIREMENTS / "tool.txt"))
+        needs.write()
+    if not tool.is_current():
+        pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT), path=BACKEND)
+        tool.write()
+        print(f"Installed the tool into `.venv` in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+
+
+def install_tests() -> None:
+    begun = time.monotonic()
+    stamp = Stamp(VENV / "installed-test", [REQUIREMENTS / "test.txt", REQUIREMENTS / "torch.txt"])
+    if stamp.is_current():
+        return
+    print("Installing what the tests need; torch takes a minute", file=sys.stderr)
+    pip("install", "--require-hashes", "-r", str(REQUIREMENTS / "test.txt"))
+    pip("install", "-r", str(REQUIREMENTS / "torch.txt"))
+    stamp.write()
+    print(f"Installed what the tests need in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+
+
+def install_debian() -> None:
+    """Debian packages, where this may be done; elsewhere the missing ones are named."""
+    missing = [package for package, command in debian_packages() if shutil.which(command) is None]
+    if not missing:
+        return
+    command = ["apt-get", "install", "--yes", "--no-install-recommends", *missing]
+    if os.geteuid() != 0:
+        command = ["sudo", "-n", *command]
+    allowed = shutil.which("apt-get") is not None and (os.geteuid() == 0 or sudo_is_free())
+    if not allowed:
+        print(f"note: not installed: {', '.join(missing)}; tests that need them will fail", file=sys.stderr)
+        print(f"hint: `sudo apt-get install {' '.join(missing)}`", file=sys.stderr)
+        return
+    print(f"Installing Debian packages: {', '.join(missing)}", file=sys.stderr)
+    environment = {**ENVIRONMENT, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(command, check=True, env=environment, timeout=DEBIAN_SECONDS_MAX, stdout=sys.stderr)
+
+
+def debian_packages() -> list[tuple[str, str]]:
+    """(package, the command by which it is recognised) of requirements/debian.txt."""
+    lines = (REQUIREMENTS / "debian.txt").read_text().splitlines()
+    pairs = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    return [(package, command) for package, command in pairs]
+
+
+def sudo_is_free() -> bool:
+    if shutil.which("sudo") is None:
+        return False
+    return subprocess.run(["sudo", "-n", "true"], check=False, capture_output=True).returncode == 0
+
+
+def make_environment() -> None:
+    made = subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=False, env=ENVIRONMENT)
+    if made.returncode != 0:
+        print("\nhint: on Debian the module is a package: `sudo apt-get install python3-venv`", file=sys.stderr)
+        raise subprocess.CalledProcessError(made.returncode, ["python3", "-m", "venv", ".venv"])
+
+
+def pip(*arguments: str, path: Path | None = None) -> None:
+    environment = {**ENVIRONMENT, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    command = [str(PYTHON), "-m", "pip", arguments[0], "--quiet", "--quiet", *arguments[1:]]
+    subprocess.run(command, check=True, env=environment)
+
+
+def compile_sources() -> None:
+    """The sources lie where git put them, so byte code is made here and not by the first start."""
+    command = [str(PYTHON), "-m", "compileall", "-q", str(ROOT / "src")]
+    subprocess.run(command, check=False, env=ENVIRONMENT)
+
+
+class Stamp:
+    """Says whether the same files have been installed by the same Python before."""
+
+    def __init__(self, path: Path, files: list[Path]) -> None:
+        self.path = path
+        digest = hashlib.sha256(f"{sys.version}\n{ROOT}\n".encode())
+        for file in files:
+            digest.update(f"{file.name}\n".encode() + file.read_bytes())
+        self.text = digest.hexdigest() + "\n"
+
+    def is_current(self) -> bool:
+        return PYTHON.exists() and self.path.exists() and self.path.read_text() == self.text
+
+    def write(self) -> None:
+        self.path.write_text(self.text)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
