@@ -1,0 +1,136 @@
+"""Runs the lanes of `make test` one after another and holds each to its budget: `lanes.py [LANE...]`.
+
+A lane is a set of directories under tests/ (`check` is lint, types, layers and docs). What a lane may take stands in
+the table of CONTRIBUTING.md; what it took is written to build/lanes.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / ".venv" / "bin"
+TABLE = ROOT / "CONTRIBUTING.md"
+RECORD = ROOT / "build" / "lanes.json"
+
+TOTAL_SECONDS_MAX = 25 * 60
+"""`make test` has 30 minutes on two cores; five of them are left for a first installation."""
+
+CHECKS: tuple[tuple[str, ...], ...] = (
+    ("ruff", "check"),
+    ("ruff", "format", "--check"),
+    ("mypy",),
+    ("lint-imports", "--no-logo"),
+    ("python", "tools/generate_reference.py", "--check"),
+    ("python", "tools/check_docs.py"),
+)
+
+DIRECTORIES: dict[str, tuple[str, ...]] = {
+    "unit": ("spec", "bundle", "folder", "results", "agent", "jobs"),
+    "store": ("store",),
+    "engines": ("engines", "machine"),
+    "training": ("training",),
+    "crash": ("crash",),
+    "simulation": ("simulation",),
+    "drills": ("drill",),
+    "cli": ("cli",),
+    "project": ("project",),
+}
+"""Lane -> directories under tests/."""
+
+LANES = ("check", *DIRECTORIES)
+
+WORKERS = 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    lane: str
+    seconds: float
+    passed: bool
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--list"]:
+        print("\n".join(LANES))
+        return 0
+    unknown = [lane for lane in arguments if lane not in LANES]
+    if unknown:
+        print(f"error: no lane `{unknown[0]}`; there are {', '.join(LANES)}", file=sys.stderr)
+        return 2
+    budgets = read_budgets(TABLE.read_text())
+    outcomes = []
+    for lane in arguments or LANES:
+        print(f"\n--- lane {lane} (budget {budgets[lane]} s)", flush=True)
+        outcomes.append(run_lane(lane))
+        record(outcomes[-1])
+    return report(outcomes, budgets)
+
+
+def run_lane(lane: str) -> Outcome:
+    begun = time.monotonic()
+    commands = CHECKS if lane == "check" else (pytest_command(lane),)
+    passed = True
+    for program, *arguments in commands:
+        ended = subprocess.run([str(BIN / program), *arguments], cwd=ROOT, env=environment(), check=False)
+        passed = passed and ended.returncode == 0
+    return Outcome(lane, time.monotonic() - begun, passed)
+
+
+def pytest_command(lane: str) -> tuple[str, ...]:
+    paths = [f"tests/{name}" for name in DIRECTORIES[lane] if (ROOT / "tests" / name).is_dir()]
+    return ("python", "-m", "pytest", "-q", "-n", str(WORKERS), "--durations=3", *(paths or [f"tests/{lane}"]))
+
+
+def environment() -> dict[str, str]:
+    """Without byte code every process that a test starts would compile the sources again."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def read_budgets(text: str) -> dict[str, int]:
+    """Lane -> seconds, from the rows `| lane | what | seconds |` of CONTRIBUTING.md."""
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\| (\d+) \|$", text, flags=re.MULTILINE)
+    budgets = {lane: int(seconds) for lane, seconds in rows}
+    missing = [lane for lane in LANES if lane not in budgets]
+    if missing:
+        raise SystemExit(f"error: CONTRIBUTING.md gives no budget for {', '.join(missing)}")
+    return budgets
+
+
+def record(outcome: Outcome) -> None:
+    """Kept from one call to the next, so that lanes that were run one by one can be compared too."""
+    try:
+        known = json.loads(RECORD.read_text())
+    except (OSError, ValueError):
+        known = {}
+    known[outcome.lane] = {"seconds": round(outcome.seconds, 1), "passed": outcome.passed}
+    RECORD.parent.mkdir(exist_ok=True)
+    RECORD.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+def report(outcomes: list[Outcome], budgets: dict[str, int]) -> int:
+    print("\nlane         seconds  budget")
+    bad = 0
+    for outcome in outcomes:
+        over = outcome.seconds > budgets[outcome.lane]
+        verdict = "FAILED" if not outcome.passed else "OVER BUDGET" if over else "ok"
+        bad += verdict != "ok"
+        print(f"{outcome.lane:<12} {outcome.seconds:7.1f}  {budgets[outcome.lane]:6}  {verdict}")
+    total = sum(outcome.seconds for outcome in outcomes)
+    print(
+        f"{len(outcomes)} lanes in {total:.0f} s, {bad} bad"
+        if bad
+        else f"{len(outcomes)} lanes passed in {total:.0f} s"
+    )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
