@@ -117,6 +117,11 @@ class JobKeys:
         return f"{self.root}outputs/{path}"
 
     @property
+    def published(self) -> str:
+        """Names the manifest that `outputs/` shows completely."""
+        return f"{self.root}published.json"
+
+    @property
     def pins(self) -> str:
         return f"{self.root}pins/"
 

@@ -240,3 +240,10 @@ class WorkerExit:
     rank: int
     exit_code: int
     at: float
+
+
+@dataclass(frozen=True)
+class Published:
+    """Written after the last published output."""
+
+    manifest: str

@@ -1,0 +1,160 @@
+"""What the trainer saved, on its way to the home: parts, then the manifest, then head. And what nothing names any more, removed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from outlast.agent.child import Saved, SavedFile
+from outlast.errors import KeyMissing
+from outlast.folder.folder import Folder, nonce
+from outlast.folder.records import File, Head, Manifest, Part, Pin
+from outlast.spec.record import decode
+
+PART_BYTES = 64 << 20
+"""Larger files are several parts, so that one lost connection costs little."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A file as it was committed last: while it has not changed, its parts are referred to and not sent again."""
+
+    identity: str
+    manifest: str
+    file: File
+
+
+class Mirror:
+    """One attempt's uploads. `between(done, total)` is called between chunks: what must not wait is done there, and it may raise."""
+
+    def __init__(self, folder: Folder, attempt: int, between: Callable[[int, int], None]) -> None:
+        self.folder = folder
+        self.attempt = attempt
+        self.between = between
+        self.taken: dict[str, Taken] = {}
+        self.manifests = 0
+        self._cached: dict[str, Manifest] = {}
+
+    def recall(self) -> None:
+        """Numbers go on after those of an earlier life of this agent: manifests are create-only."""
+        prefix = f"{self.folder.keys.checkpoints}{self.attempt:06d}-"
+        for entry in self.folder.store.list(prefix):
+            self.manifests = max(self.manifests, int(entry.key.removeprefix(prefix).split("-")[0].removesuffix(".json")))
+
+    def write(self, saved: Saved, head: Head) -> Manifest:
+        """Parts and manifest; nothing counts before head names it. `Changed` if the trainer rewrote a file meanwhile."""
+        kept_names = {checkpoint.name for checkpoint in head.checkpoints}
+        upload = _Upload(self.folder, self.attempt, sum(file.bytes for file in saved.files), self.between)
+        files: list[File] = []
+        for file in saved.files:
+            taken = self.taken.get(file.path)
+            # Only what a manifest kept in head names may be referred to: anything else may be garbage already.
+            if taken and taken.identity == file.identity and taken.manifest in kept_names:
+                files.append(taken.file)
+            else:
+                files.append(upload.file(file))
+        self.manifests += 1
+        manifest = Manifest(
+            name=f"{self.attempt:06d}-{self.manifests:06d}-{upload.nonce[:8]}",
+            attempt=self.attempt,
+            step=saved.step,
+            complete=saved.complete,
+            created_at=self.folder.store.now(),
+            files=tuple(files),
+            metrics=saved.metrics,
+        )
+        self.folder.create(self.folder.keys.manifest(manifest.name), manifest)
+        return manifest
+
+    def committed(self, saved: Saved, manifest: Manifest) -> None:
+        files = {file.path: file for file in manifest.files}
+        self.taken = {one.path: Taken(one.identity, manifest.name, files[one.path]) for one in saved.files}
+        self._cached[manifest.name] = manifest
+
+    def collect(self, before: Head, after: Head) -> None:
+        """Removes what the swap from `before` to `after` stopped naming; only the owner does, right after its own swap."""
+        dropped = {one.name for one in before.checkpoints} - {one.name for one in after.checkpoints}
+        if dropped:
+            self._purge(dropped, after, ())
+
+    def sweep(self, head: Head) -> None:
+        """Removes what earlier attempts uploaded and never committed. Never anything of a later attempt: it may be our successor's."""
+        strays: list[str] = []
+        for attempt in range(_first_unswept(head, self.attempt), self.attempt):
+            strays += [entry.key for entry in self.folder.store.list(self.folder.keys.parts(attempt))]
+        if strays:
+            self._purge(set(), head, strays)
+
+    def _purge(self, dropped: set[str], head: Head, strays: Iterable[str]) -> None:
+        # Pins are read after the swap: a reader that pinned before it is seen here, one that pins now finds head changed.
+        held = {pin.manifest for pin in self._pins()}
+        named = {one.name for one in head.checkpoints} | held | ({head.outputs} if head.outputs else set())
+        keep = {part.key for name in named for part in self._parts(name)}
+        gone = {part.key for name in dropped - held for part in self._parts(name)} | set(strays)
+        self.folder.store.purge(sorted(gone - keep))
+        self.folder.store.purge([self.folder.keys.manifest(name) for name in sorted(dropped - held)])
+        for name in dropped:
+            self._cached.pop(name, None)
+
+    def _parts(self, name: str) -> Iterator[Part]:
+        if name not in self._cached:
+            try:
+                self._cached[name] = self.folder.read_manifest(name)
+            except KeyMissing:
+                return
+        for file in self._cached[name].files:
+            yield from file.parts
+
+    def _pins(self) -> Iterator[Pin]:
+        now = self.folder.store.now()
+        for entry in self.folder.store.list(self.folder.keys.pins):
+            try:
+                pin = decode(Pin, self.folder.store.get(entry.key).data, entry.key)
+            except KeyMissing:
+                continue
+            if pin.until > now:
+                yield pin
+
+
+def _first_unswept(head: Head, attempt: int) -> int:
+    """The last earlier attempt that committed swept those before it; what it left itself is for us."""
+    committed = [int(number) for number, one in head.attempts.items() if one.committed_step is not None]
+    return max((number for number in committed if number < attempt), default=1)
+
+
+class _Upload:
+    """The parts of one manifest, under a nonce that nobody else will ever use."""
+
+    def __init__(self, folder: Folder, attempt: int, total: int, between: Callable[[int, int], None]) -> None:
+        self.folder = folder
+        self.attempt = attempt
+        self.nonce = nonce(folder.random)
+        self.total = total
+        self.between = between
+        self.done = 0
+        self.parts = 0
+
+    def file(self, file: SavedFile) -> File:
+        whole = hashlib.sha256()
+        offsets = range(0, file.bytes, PART_BYTES)
+        parts = tuple(self._part(file, offset, whole) for offset in offsets)
+        return File(file.path, file.bytes, parts[0].sha256 if len(parts) == 1 else whole.hexdigest(), file.mode, parts)
+
+    def _part(self, file: SavedFile, offset: int, whole: hashlib._Hash) -> Part:
+        size = min(PART_BYTES, file.bytes - offset)
+        self.parts += 1
+        key = self.folder.keys.part(self.attempt, self.nonce, self.parts)
+        own = hashlib.sha256()
+
+        def chunks() -> Iterator[bytes]:
+            for chunk in file.chunks(offset, size):
+                own.update(chunk)
+                if size < file.bytes:
+                    whole.update(chunk)
+                yield chunk
+                self.done += len(chunk)
+                self.between(self.done, self.total)
+
+        self.folder.store.upload(key, chunks())
+        return Part(key, size, own.hexdigest())

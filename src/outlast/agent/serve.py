@@ -1,0 +1,112 @@
+"""The agent's life on one machine: attempt after attempt, until there is nothing left to do here."""
+
+from __future__ import annotations
+
+from random import Random
+
+from outlast.agent.attempt import AWAY, OFFLINE_SECONDS_MAX, After, AttemptLife
+from outlast.agent.child import Child
+from outlast.clock import Clock
+from outlast.errors import Damaged, KeyMissing, NewerFormat
+from outlast.folder.fence import Claim, Fence, Leave, Memory, Place
+from outlast.folder.folder import Folder, nonce
+from outlast.folder.publish import publish
+from outlast.folder.records import LaunchRecord
+from outlast.spec.spec import Spec
+
+
+def serve(
+    *, folder: Folder, launch_id: str, rank: int, machine: str, child: Child, clock: Clock, random: Random
+) -> bool:
+    """True: the launch is over and whoever started this machine may end it (`leave done`); False: only this machine is (`leave again`)."""
+    return _Service(folder, launch_id, rank, machine, child, clock, random).run()
+
+
+class _Service:
+    def __init__(
+        self, folder: Folder, launch_id: str, rank: int, machine: str, child: Child, clock: Clock, random: Random
+    ) -> None:
+        self.folder = folder
+        self.launch_id = launch_id
+        self.rank = rank
+        self.machine = machine
+        self.child = child
+        self.clock = clock
+        self.random = random
+        self.fence: Fence | None = None
+        self.spec: Spec | None = None
+        self.launch: LaunchRecord | None = None
+        self.survivor_of: int | None = None
+
+    def run(self) -> bool:
+        away_since: float | None = None
+        while True:
+            try:
+                done = self._attempt()
+            except AWAY:
+                now = self.clock.monotonic()
+                away_since = now if away_since is None else away_since
+                if now - away_since > OFFLINE_SECONDS_MAX:
+                    return False
+                self.clock.sleep(self.random.uniform(0.5, 10.0))
+                continue
+            except (NewerFormat, Damaged):
+                # Nothing may be written over what cannot be read; the next command says what is wrong with it.
+                self.child.end()
+                return True
+            if done is not None:
+                return done
+            away_since = None
+
+    def _attempt(self) -> bool | None:
+        """One pass through the fence and one attempt; None: look again. May be called again after any StoreUnavailable."""
+        fence = self._fence()
+        if fence is None:
+            return True
+        claim = fence.pass_(survivor=self.survivor_of is not None)
+        if not isinstance(claim, Claim):
+            return self._leave(claim)
+        if self.spec is None or self.launch is None:
+            self.spec = self.folder.read_spec()
+            self.launch = self.folder.read_launch(claim.at.head.launch)
+        after = AttemptLife(self.folder, fence.place, claim, self.spec, self.launch, self.child, self.clock).live()
+        if after is After.OFF:
+            return False
+        if after is After.FENCED:
+            return self._fenced(fence, claim)
+        self.survivor_of = None
+        return None
+
+    def _fence(self) -> Fence | None:
+        """None: the job is gone, or belongs to another launch, or has ended."""
+        if self.fence is None:
+            try:
+                head = self.folder.read_head().head
+            except KeyMissing:
+                return None
+            if head.launch_id != self.launch_id:
+                return None
+            launch = self.folder.read_launch(head.launch)
+            note = self.child.recall()
+            memory = Memory.decode(note) if note else Memory(nonce(self.random))
+            place = Place(self.launch_id, self.rank, launch.workers, self.machine)
+            self.fence = Fence(self.folder, place, memory, lambda memory: self.child.remember(memory.encode()))
+        return self.fence
+
+    def _fenced(self, fence: Fence, claim: Claim) -> bool | None:
+        """Replaced machines power off; survivors may join the attempt that gathers."""
+        try:
+            head = self.folder.read_head().head
+        except KeyMissing:
+            return True
+        if head.launch_id == self.launch_id and not head.state.final and fence.was_replaced(head, claim.attempt):
+            return False
+        self.survivor_of = claim.attempt
+        return None
+
+    def _leave(self, leave: Leave) -> bool:
+        self.child.end()
+        if leave is Leave.DONE:
+            publish(self.folder, self.launch_id)
+            return True
+        return False

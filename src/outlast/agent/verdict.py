@@ -1,0 +1,55 @@
+"""What an ended trainer means for its job: one pure decision."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from outlast.agent.child import Exit, Reason
+from outlast.errors import EXIT_TRAINER_INTERRUPTED
+from outlast.folder.records import Cause, Head, State
+
+
+class Next(enum.Enum):
+    FINAL = "final"
+    SAME_MACHINE = "same machine"
+    OTHER_MACHINE = "other machine"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    cause: Cause
+    next: Next
+    state: State | None = None
+    reason: str = ""
+
+
+def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head: Head) -> Verdict:
+    """`told`: why the trainer was asked to leave, if it was. A trainer that finished all the same has finished."""
+    if exit.code == 0:
+        return Verdict(Cause.SUCCEEDED, Next.FINAL, State.SUCCEEDED)
+    if told is Reason.STOP:
+        return Verdict(Cause.STOPPED, Next.FINAL, State.STOPPED)
+    if told is Reason.DEADLINE:
+        return Verdict(Cause.EXPIRED, Next.FINAL, State.EXPIRED, "the launch's time was over")
+    if told is Reason.PREEMPTED:
+        return Verdict(Cause.PREEMPTED, Next.OTHER_MACHINE)
+    if stalled:
+        return Verdict(Cause.STALLED, Next.SAME_MACHINE, reason="nothing was logged and no step was made for too long")
+    if exit.code == EXIT_TRAINER_INTERRUPTED:
+        return Verdict(Cause.PREEMPTED, Next.SAME_MACHINE, reason="the trainer left by itself to be started again")
+    if exit.out_of_memory:
+        return Verdict(Cause.OUT_OF_MEMORY, Next.FINAL, State.FAILED, "the machine ran out of memory")
+    if exit.disk_full:
+        return Verdict(Cause.DISK_FULL, Next.FINAL, State.FAILED, "the machine's disk was full")
+    return _bug(exit, retries, head)
+
+
+def _bug(exit: Exit, retries: int, head: Head) -> Verdict:
+    said = f"the trainer was ended by signal {exit.code - 128}" if exit.code > 128 else f"the trainer exited with {exit.code}"
+    # The attempt being judged is not counted: an agent that was restarted judges it a second time.
+    earlier = [one for number, one in head.attempts.items() if int(number) < head.attempt and one.launch == head.launch]
+    failed = sum(1 for one in earlier if one.cause is Cause.FAILED)
+    if failed < retries:
+        return Verdict(Cause.FAILED, Next.SAME_MACHINE, reason=said)
+    return Verdict(Cause.FAILED, Next.FINAL, State.FAILED, said)

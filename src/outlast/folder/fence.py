@@ -1,0 +1,165 @@
+"""Who owns a job: the one door through which a machine becomes part of an attempt.
+
+Only head decides. A machine's nonce is on its disk before it is sent anywhere, so that an agent that was killed and started
+again finds out what it had begun. The rules were model-checked; each one that looks superfluous has a shortest trace against it.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+from outlast.errors import KeyMissing
+from outlast.folder import life
+from outlast.folder.folder import Folder, HeadAt, nonce
+from outlast.folder.records import Head, State, Worker
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a machine stands: its launch, its rank among the launch's workers, and what people call it."""
+
+    launch_id: str
+    rank: int
+    workers: int
+    machine: str
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a machine must not forget, on its disk before it acts on it."""
+
+    machine: str
+    """This machine's own nonce."""
+
+    attempt: int = 0
+    nonce: str = ""
+    """The attempt that it began or joined last, and that attempt's nonce."""
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def decode(cls, note: bytes) -> Memory:
+        return cls(**json.loads(note))
+
+
+class Leave(enum.Enum):
+    DONE = "done"
+    """The launch is over: whoever sees that ends it."""
+
+    OFF = "off"
+    """This machine has no place any more, the launch may have."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A place in an attempt."""
+
+    attempt: int
+    nonce: str
+    at: HeadAt
+
+
+class Fence:
+    def __init__(self, folder: Folder, place: Place, memory: Memory, remember: Callable[[Memory], None]) -> None:
+        self.folder = folder
+        self.place = place
+        self.memory = memory
+        self._remember = remember
+
+    def pass_(self, *, survivor: bool) -> Claim | Leave:
+        """Joins the attempt that gathers, or begins the next one, or says how to leave.
+
+        A survivor of a fenced attempt may join but never begins one: its replacement, if it has one, would fight it for ever.
+        May raise StoreUnavailable at any point; calling it again goes on where the lost answer left off.
+        """
+        while True:
+            at = self._read()
+            if isinstance(at, Leave):
+                return at
+            if self._is_mine(at.head):
+                return Claim(at.head.attempt, at.head.nonce, at)
+            if self.folder.stop_wished(at.head.launch):
+                self._stop(at)
+                continue
+            if at.head.state is State.GATHERING and self._join(at.head):
+                return Claim(at.head.attempt, at.head.nonce, at)
+            if survivor:
+                return Leave.OFF
+            begun = self._begin(at)
+            if begun is not None:
+                return begun
+
+    def _read(self) -> HeadAt | Leave:
+        try:
+            at = self.folder.read_head()
+        except KeyMissing:
+            return Leave.DONE
+        if at.head.launch_id != self.place.launch_id or at.head.state.final:
+            return Leave.DONE
+        return at
+
+    def _stop(self, at: HeadAt) -> None:
+        stopped = life.final(at.head, State.STOPPED, self.folder.store.now())
+        self.folder.swap(at, stopped, f"{self.memory.machine}-stop-{at.generation}")
+
+    def _is_mine(self, head: Head) -> bool:
+        """An earlier life of this agent, on this very machine, is part of the attempt already."""
+        if head.attempt == 0 or (self.memory.attempt, self.memory.nonce) != (head.attempt, head.nonce):
+            return False
+        if head.by == self.place.rank:
+            return True
+        worker = self.folder.read_worker(head.attempt, self.place.rank)
+        return worker is not None and worker.nonce == self.memory.machine
+
+    def _join(self, head: Head) -> bool:
+        """Takes this rank's slot in the gathering attempt, if it is free."""
+        if head.by == self.place.rank:
+            return False
+        self._note(head.attempt, head.nonce)
+        return self._record(head)
+
+    def _record(self, head: Head) -> bool:
+        """A 412 is read back before it is believed: the record may be our own, its answer lost."""
+        worker = Worker(self.memory.machine, head.launch, self.place.rank, self.place.machine)
+        return self.folder.create(self.folder.keys.worker(head.attempt, self.place.rank), worker)
+
+    def _begin(self, at: HeadAt) -> Claim | None:
+        """Swaps head to the next attempt, which takes this rank's slot in it. None: somebody was faster, look again."""
+        mine = nonce(self.folder.random)
+        beat = self.folder.read_beat(at.head.attempt) if at.head.attempt else None
+        head = life.next_attempt(
+            at.head,
+            nonce=mine,
+            by=self.place.rank,
+            alone=self.place.workers == 1,
+            machine=self.place.machine,
+            now=self.folder.store.now(),
+            beat=beat,
+        )
+        self._note(head.attempt, mine)
+        swapped = self.folder.swap(at, head, f"{mine}-begin")
+        if swapped is None or swapped.head.state.final:
+            return None
+        if (swapped.head.attempt, swapped.head.nonce) != (head.attempt, mine):
+            return None
+        if self.place.workers > 1:
+            self._record(swapped.head)
+        return Claim(head.attempt, mine, swapped)
+
+    def _note(self, attempt: int, attempt_nonce: str) -> None:
+        self.memory = replace(self.memory, attempt=attempt, nonce=attempt_nonce)
+        self._remember(self.memory)
+
+    def was_replaced(self, head: Head, attempt: int) -> bool:
+        """Another machine has stood at this rank in an attempt after `attempt`."""
+        if head.by == self.place.rank and head.attempt > attempt:
+            return True
+        for later in range(attempt + 1, head.attempt + 1):
+            worker = self.folder.read_worker(later, self.place.rank)
+            if worker is not None and worker.nonce != self.memory.machine:
+                return True
+        return False

@@ -1,0 +1,157 @@
+"""One job's folder: typed reads, and writes that know what happened when their answer was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, TypeVar
+
+from outlast.errors import Damaged, KeyMissing, NotFound, PreconditionFailed
+from outlast.folder.layout import JobKeys
+from outlast.folder.records import OPS_KEPT, Beat, Bell, Head, LaunchRecord, Manifest, Request, Worker, WorkerExit
+from outlast.spec.record import decode, encode
+from outlast.spec.spec import Spec
+from outlast.store.store import Store
+
+T = TypeVar("T")
+
+
+class Fenced(Exception):
+    """Head belongs to another attempt or launch, or is final: nothing that we write counts any more."""
+
+
+@dataclass(frozen=True)
+class HeadAt:
+    head: Head
+    generation: int
+
+
+def nonce(random: Random) -> str:
+    return f"{random.getrandbits(64):016x}"
+
+
+class Folder:
+    def __init__(self, store: Store, job: str, random: Random) -> None:
+        self.store = store
+        self.job = job
+        self.keys = JobKeys(job)
+        self.random = random
+
+    @property
+    def url(self) -> str:
+        return f"{self.store.url.rstrip('/')}/{self.keys.root.rstrip('/')}"
+
+    # Reads. A record that is not there raises KeyMissing; one that is not what was written raises Damaged.
+
+    def read(self, cls: type[T], key: str) -> T:
+        return decode(cls, self.store.get(key).data, key)
+
+    def read_spec(self) -> Spec:
+        return self.read(Spec, self.keys.spec)
+
+    def read_head(self) -> HeadAt:
+        stored = self.store.get(self.keys.head)
+        return HeadAt(decode(Head, stored.data, self.keys.head), stored.generation)
+
+    def read_launch(self, launch: int) -> LaunchRecord:
+        return self.read(LaunchRecord, self.keys.launch(launch))
+
+    def read_manifest(self, name: str) -> Manifest:
+        return self.read(Manifest, self.keys.manifest(name))
+
+    def read_beat(self, attempt: int) -> Beat | None:
+        return self._described(Beat, self.keys.beat(attempt))
+
+    def read_bell(self) -> Bell | None:
+        return self._described(Bell, self.keys.bell)
+
+    def read_worker(self, attempt: int, rank: int) -> Worker | None:
+        return self._read_or_none(Worker, self.keys.worker(attempt, rank))
+
+    def read_exit(self, attempt: int, rank: int) -> WorkerExit | None:
+        return self._read_or_none(WorkerExit, self.keys.exit(attempt, rank))
+
+    def _read_or_none(self, cls: type[T], key: str) -> T | None:
+        try:
+            return self.read(cls, key)
+        except KeyMissing:
+            return None
+
+    def _described(self, cls: type[T], key: str) -> T | None:
+        """What describes and never decides is as good as absent when it is damaged."""
+        try:
+            return self._read_or_none(cls, key)
+        except Damaged:
+            return None
+
+    def existing_head(self) -> HeadAt:
+        """Head, for a command: NotFound where a submit never came so far."""
+        try:
+            return self.read_head()
+        except KeyMissing:
+            raise NotFound(
+                f"job `{self.job}` was never submitted completely",
+                state="no machine was started, nothing is being spent",
+                hint=f"`outlast run --job-id {self.job} ...` submits it again",
+            ) from None
+
+    def requests(self, launch: int) -> Iterator[Request]:
+        """The wishes for one launch. Those for other launches are not ours to obey."""
+        for entry in self.store.list(f"{self.keys.requests}{launch:06d}-"):
+            yield self.read(Request, entry.key)
+
+    def stop_wished(self, launch: int) -> bool:
+        return any(True for _ in self.store.list(f"{self.keys.requests}{launch:06d}-stop-", limit=1))
+
+    # Writes.
+
+    def create(self, key: str, record: Any) -> bool:
+        """Create-only. True: it is there and it is this very record, whoever's answer was lost."""
+        data = encode(record)
+        try:
+            self.store.put(key, data, if_generation=0)
+        except PreconditionFailed:
+            return self.store.get(key).data == data
+        return True
+
+    def rewrite(self, key: str, record: Any) -> None:
+        """Without condition: for what describes and never decides."""
+        self.store.put(key, encode(record))
+
+    def ring(self, watch_until: float = 0.0) -> None:
+        self.rewrite(self.keys.bell, Bell(nonce(self.random), watch_until))
+
+    def swap(self, at: HeadAt, head: Head, op: str) -> HeadAt | None:
+        """Compare-and-swap of head; None if somebody else wrote since `at`.
+
+        The op stands in head, so that the same call made again after a lost answer finds that it was done.
+        """
+        if op in at.head.ops:
+            return at
+        written = replace(head, ops=(*at.head.ops, op)[-OPS_KEPT:])
+        try:
+            generation = self.store.put(self.keys.head, encode(written), if_generation=at.generation)
+        except PreconditionFailed:
+            current = self.read_head()
+            return current if op in current.head.ops else None
+        return HeadAt(written, generation)
+
+    def amend(self, at: HeadAt, owner: str, change: Callable[[Head], Head], op: str) -> HeadAt:
+        """The owner's write: merged into what others wrote meanwhile, as long as head still carries the owner's nonce.
+
+        `change` must be idempotent. `Fenced` when head is another's or final; the op is looked for first, because a final
+        swap of our own whose answer was lost has cleared the nonce.
+        """
+        while True:
+            if op in at.head.ops:
+                return at
+            if at.head.nonce != owner or at.head.state.final:
+                raise Fenced
+            swapped = self.swap(at, change(at.head), op)
+            if swapped is not None:
+                return swapped
+            try:
+                at = self.read_head()
+            except KeyMissing:
+                raise Fenced from None

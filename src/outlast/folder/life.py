@@ -1,0 +1,198 @@
+"""How head changes: pure functions from one head to the next. Every rule about attempts and their budgets stands here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from outlast.folder.records import (
+    KEPT_CHECKPOINTS,
+    Attempt,
+    Beat,
+    Cause,
+    Checkpoint,
+    Head,
+    LaunchRecord,
+    Manifest,
+    State,
+)
+
+BARREN_MAX = 5
+BARREN_MAX_BEFORE_FIRST = 10
+"""Attempts in a row without a new step, before the job is given up; more patience where there never was a checkpoint."""
+
+CAUSE_OF_STATE = {
+    State.SUCCEEDED: Cause.SUCCEEDED,
+    State.FAILED: Cause.FAILED,
+    State.STOPPED: Cause.STOPPED,
+    State.EXPIRED: Cause.EXPIRED,
+}
+
+
+def begun(job: str, launch: LaunchRecord, checkpoints: tuple[Checkpoint, ...]) -> Head:
+    """The first head of a job."""
+    return Head(
+        job=job,
+        launch=launch.launch,
+        launch_id=launch.id,
+        state=State.SUBMITTED,
+        bundle=launch.bundle,
+        checkpoints=checkpoints,
+    )
+
+
+def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, now: float, beat: Beat | None) -> Head:
+    """Attempt k+1 begins; or the job fails, because attempts have come and gone without a new step.
+
+    `alone`: the job has one worker, so nothing is left to gather.
+    """
+    attempts = dict(head.attempts)
+    barren = head.barren
+    previous = attempts.get(str(head.attempt))
+    if previous is not None and previous.launch == head.launch:
+        if previous.running_at is not None:
+            barren = 0 if previous.progressed else barren + 1
+        attempts[str(head.attempt)] = lost(previous, beat, now)
+    head = replace(head, attempts=attempts, barren=barren)
+    patience = BARREN_MAX if head.best_step >= 0 else BARREN_MAX_BEFORE_FIRST
+    if barren >= patience:
+        last = "" if previous is None or previous.cause is None else f"; the last one ended as {previous.cause.value}"
+        return final(head, State.FAILED, now, reason=f"{barren} attempts in a row made no progress{last}")
+    number = head.attempt + 1
+    state = State.RUNNING if alone else State.GATHERING
+    attempts[str(number)] = Attempt(
+        launch=head.launch,
+        started_at=now,
+        machine=machine,
+        running_at=now if alone else None,
+        resumed_from_step=head.checkpoints[-1].step if head.checkpoints else None,
+    )
+    return replace(head, attempt=number, nonce=nonce, by=by, state=state, attempts=attempts)
+
+
+def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
+    """An attempt that did not record its own end: its machine died without a word, at or after its last beat."""
+    if attempt.ended_at is not None:
+        return attempt
+    ended_at = max(attempt.started_at, min(beat.at, now)) if beat else now
+    return with_end(attempt, Cause.PREEMPTED, ended_at, step=beat.step if beat else None)
+
+
+def with_end(
+    attempt: Attempt, cause: Cause, now: float, *, step: int | None = None, exit_code: int | None = None, reason: str = ""
+) -> Attempt:
+    if attempt.ended_at is not None:
+        return attempt
+    kept = attempt.committed_step if attempt.committed_step is not None else attempt.resumed_from_step
+    steps_lost = 0 if cause is Cause.SUCCEEDED else None if step is None else max(0, step - (kept or 0))
+    return replace(
+        attempt, cause=cause, ended_at=now, step=step, steps_lost=steps_lost, exit_code=exit_code, reason=reason
+    )
+
+
+def ended(head: Head, number: int, attempt: Attempt) -> Head:
+    return replace(head, attempts={**head.attempts, str(number): attempt})
+
+
+def running(head: Head, now: float) -> Head:
+    """All workers have joined."""
+    attempt = head.attempts[str(head.attempt)]
+    if attempt.running_at is None:
+        attempt = replace(attempt, running_at=now)
+    return replace(head, state=State.RUNNING, attempts={**head.attempts, str(head.attempt): attempt})
+
+
+def committed(head: Head, manifest: Manifest, now: float, seconds: Mapping[str, float]) -> Head:
+    """`manifest` becomes the newest checkpoint: this is the commit."""
+    attempt = head.attempts[str(manifest.attempt)]
+    new = Checkpoint(
+        name=manifest.name,
+        step=manifest.step,
+        bytes=manifest.bytes,
+        attempt=manifest.attempt,
+        committed_at=now,
+        complete=manifest.complete,
+        metrics=manifest.metrics,
+    )
+    others = tuple(checkpoint for checkpoint in head.checkpoints if checkpoint.name != new.name)
+    progressed = manifest.step > head.best_step
+    attempt = replace(
+        attempt,
+        committed_step=max(manifest.step, attempt.committed_step if attempt.committed_step is not None else -1),
+        committed_at=now,
+        progressed=attempt.progressed or progressed,
+        seconds=dict(seconds),
+    )
+    return replace(
+        head,
+        checkpoints=kept((*others, new)),
+        best_step=max(head.best_step, manifest.step),
+        barren=0 if progressed else head.barren,
+        attempts={**head.attempts, str(manifest.attempt): attempt},
+    )
+
+
+def kept(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
+    """The newest ones, and the best one if any says how good it is."""
+    newest = checkpoints[-KEPT_CHECKPOINTS:]
+    best = best_checkpoint(checkpoints)
+    return newest if best is None or best in newest else (best, *newest)
+
+
+def best_checkpoint(checkpoints: tuple[Checkpoint, ...]) -> Checkpoint | None:
+    """By the first metric that the checkpoints name: the lowest if it measures a loss or an error, else the highest."""
+    measured = [checkpoint for checkpoint in checkpoints if checkpoint.metrics]
+    if not measured:
+        return None
+    metric = next(iter(measured[-1].metrics))
+    falling = any(word in metric.lower() for word in ("loss", "error", "perplexity", "mse", "mae", "rmse"))
+    comparable = [checkpoint for checkpoint in measured if metric in checkpoint.metrics]
+    return min(comparable, key=lambda one: one.metrics[metric] if falling else -one.metrics[metric])
+
+
+def final(
+    head: Head, state: State, now: float, *, outputs: str = "", exit_code: int | None = None, reason: str = ""
+) -> Head:
+    """The end of a launch, written once: it clears the nonce, so that nobody's late write can be merged into it."""
+    attempts = dict(head.attempts)
+    last = attempts.get(str(head.attempt))
+    if last is not None and last.ended_at is None and last.launch == head.launch:
+        attempts[str(head.attempt)] = with_end(last, CAUSE_OF_STATE[state], now, exit_code=exit_code)
+    return replace(
+        head,
+        state=state,
+        nonce="",
+        by=-1,
+        attempts=attempts,
+        ends={**head.ends, str(head.launch): state.value},
+        outputs=outputs or head.outputs,
+        ended_at=now,
+        exit_code=exit_code,
+        reason=reason,
+    )
+
+
+def relaunched(head: Head, launch: LaunchRecord) -> Head:
+    """A new launch goes on where the last one ended: history stays, budgets begin at zero."""
+    checkpoints = head.checkpoints
+    best_step = head.best_step
+    if launch.resume_from:
+        chosen = next(one for one in checkpoints if one.name == launch.resume_from)
+        checkpoints = (*(one for one in checkpoints if one is not chosen), chosen)
+        best_step = chosen.step
+    return replace(
+        head,
+        launch=launch.launch,
+        launch_id=launch.id,
+        state=State.SUBMITTED,
+        bundle=launch.bundle,
+        nonce="",
+        by=-1,
+        barren=0,
+        best_step=best_step,
+        checkpoints=checkpoints,
+        outputs="",
+        ended_at=None,
+        exit_code=None,
+        reason="",
+    )

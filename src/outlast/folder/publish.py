@@ -1,0 +1,45 @@
+"""The final outputs, copied to where a person looks for them. Readers of our own use the manifest."""
+
+from __future__ import annotations
+
+from outlast.errors import Damaged, KeyMissing
+from outlast.folder.content import download, read_manifest
+from outlast.folder.folder import Folder
+from outlast.folder.records import File, Head, Published
+
+OUTPUT = "output/"
+
+
+def output_files(folder: Folder, head: Head) -> list[File]:
+    """What the job's outputs are: as the final swap named them, else as the newest checkpoint has them."""
+    name = head.outputs or (head.checkpoints[-1].name if head.checkpoints else "")
+    if not name:
+        return []
+    return [file for file in read_manifest(folder, name).files if file.path.startswith(OUTPUT)]
+
+
+def publish(folder: Folder, launch_id: str) -> None:
+    """Copies what is missing of a final head's outputs; whoever ends a launch calls it first. Done already: nothing."""
+    try:
+        head = folder.read_head().head
+    except KeyMissing:
+        return
+    if head.launch_id != launch_id or not head.state.final or not head.outputs:
+        return
+    if _published(folder) == head.outputs:
+        return
+    files = output_files(folder, head)
+    wanted = {folder.keys.output(file.path.removeprefix(OUTPUT)): file for file in files}
+    stale = [entry.key for entry in folder.store.list(folder.keys.outputs) if entry.key not in wanted]
+    for key, file in wanted.items():
+        folder.store.upload(key, download(folder, file))
+    folder.store.purge(stale)
+    folder.rewrite(folder.keys.published, Published(head.outputs))
+
+
+
+def _published(folder: Folder) -> str:
+    try:
+        return folder.read(Published, folder.keys.published).manifest
+    except (KeyMissing, Damaged):
+        return ""
