@@ -1,0 +1,183 @@
+"""A job's log out of its folder: attempts and ranks in order, every byte once, every gap shown, no machine needed."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from outlast.errors import KeyMissing, NotFound
+from outlast.folder.folder import Folder
+from outlast.folder.records import Attempt, Head
+
+OFFSET_DIGITS = 15
+"""A tail begins with the offset of its first byte, a segment's name is it."""
+
+
+class PieceKind(enum.Enum):
+    BEGIN = "begin"
+    BYTES = "bytes"
+    GAP = "gap"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class LogPiece:
+    """`begin` and `end` frame an attempt; `bytes` of one rank come in order; `gap` stands where some of them are lost."""
+
+    kind: PieceKind
+    attempt: int
+    rank: int = 0
+    offset: int = 0
+    """Of the first byte in `data`, or of the first one that is missing, in this attempt's stream of this rank."""
+
+    data: bytes = b""
+    missing_bytes: int = 0
+    resumed_from_step: int | None = None
+    """Of a `begin`; None: from nothing."""
+
+    cause: str = ""
+    """Of an `end`: how the attempt ended, in the word of the record."""
+
+
+class LogReader:
+    """Reads a log while it grows: every call of `read` yields what has come since the last one.
+
+    It only reads. Who wants lines within a fraction of a second rings the bell (`Folder.ring`), so that the agent keeps the
+    tail fresh; without it, segments come as they are sealed.
+    """
+
+    def __init__(self, folder: Folder, *, attempt: int | None = None, stream: str = "log") -> None:
+        self._folder = folder
+        self._stream = stream
+        self._only = attempt
+        self._attempt = attempt or 1
+        self._begun = False
+        self._ranks: list[_RankReader] | None = None
+        self.ended = False
+        """Nothing more will come: the attempt that was asked for is over, or head was final when the last `read` began."""
+
+    def read(self) -> Iterator[LogPiece]:
+        head = self._folder.existing_head().head
+        self._check_attempt(head)
+        while self._attempt <= head.attempt:
+            number = self._attempt
+            attempt = head.attempts.get(str(number))
+            over = number < head.attempt or head.state.final
+            yield from self._read_attempt(number, attempt, over)
+            if not over:
+                return
+            if self._begun:
+                yield LogPiece(PieceKind.END, number, cause=attempt.cause.value if attempt and attempt.cause else "")
+            self._begun, self._ranks = False, None
+            self._attempt += 1
+            if number == self._only:
+                self.ended = True
+                return
+        self.ended = head.state.final
+
+    def _read_attempt(self, number: int, attempt: Attempt | None, over: bool) -> Iterator[LogPiece]:
+        if self._ranks is None:
+            workers = self._folder.read_spec().workers
+            self._ranks = [_RankReader(self._folder, self._stream, number, rank) for rank in range(workers)]
+        for rank in self._ranks:
+            for piece in rank.read(over):
+                yield from self._begin(number, attempt)
+                yield piece
+        if attempt is not None and attempt.running_at is not None:
+            yield from self._begin(number, attempt)
+
+    def _begin(self, number: int, attempt: Attempt | None) -> Iterator[LogPiece]:
+        if not self._begun:
+            self._begun = True
+            yield LogPiece(PieceKind.BEGIN, number, resumed_from_step=attempt.resumed_from_step if attempt else None)
+
+    def _check_attempt(self, head: Head) -> None:
+        if self._only is not None and not 1 <= self._only <= head.attempt:
+            legal = (
+                "none has begun"
+                if head.attempt == 0
+                else f"there are 1 to {head.attempt}"
+                if head.attempt > 1
+                else "there is only 1"
+            )
+            raise NotFound(f"job `{self._folder.job}` has no attempt {self._only}: {legal}")
+
+
+class _RankReader:
+    """One rank's stream in one attempt."""
+
+    def __init__(self, folder: Folder, stream: str, attempt: int, rank: int) -> None:
+        self._folder = folder
+        self._stream = stream
+        self._attempt = attempt
+        self._rank = rank
+        self._position = 0
+        self._after = ""
+
+    def read(self, over: bool) -> Iterator[LogPiece]:
+        yield from self._read_segments()
+        offset, data = self._read_tail()
+        if offset > self._position:
+            # The agent sealed a segment between our list and our look at the tail, and a list made now shows it; what is
+            # missing still after that was dropped by the cap.
+            yield from self._read_segments()
+        if offset + len(data) > self._position:
+            yield from self._take(offset, data)
+        if over:
+            yield from self._read_end()
+
+    def _read_segments(self) -> Iterator[LogPiece]:
+        store = self._folder.store
+        prefix = self._folder.keys.stream(self._attempt, self._stream, self._rank)
+        for entry in store.list(prefix, after=self._after):
+            offset = _offset(entry.key.removeprefix(prefix))
+            if offset is None:
+                continue
+            self._after = entry.key
+            if offset + entry.bytes <= self._position:
+                continue
+            try:
+                for chunk in store.download(entry.key):
+                    yield from self._take(offset, chunk)
+                    offset += len(chunk)
+            except KeyMissing:
+                continue  # dropped by the cap since the list; the next offset shows the gap
+
+    def _read_tail(self) -> tuple[int, bytes]:
+        key = self._folder.keys.tail(self._attempt, self._stream, self._rank)
+        try:
+            data = self._folder.store.get(key).data
+        except KeyMissing:
+            return 0, b""
+        offset = _offset(data[:OFFSET_DIGITS].decode("ascii", "replace"))
+        # What is no tail is passed over: the sealed segments are the log, and what they lack is shown as a gap.
+        return (0, b"") if offset is None else (offset, data[OFFSET_DIGITS:])
+
+    def _read_end(self) -> Iterator[LogPiece]:
+        """A machine that died took with it what it had not sealed: its last beat says how much there was at least."""
+        if self._rank == 0:
+            beat = self._folder.read_beat(self._attempt)
+            written = 0 if beat is None else beat.log_bytes if self._stream == "log" else beat.metrics_bytes
+            yield from self._skip_to(written)
+
+    def _take(self, offset: int, data: bytes) -> Iterator[LogPiece]:
+        yield from self._skip_to(offset)
+        fresh = data[self._position - offset :]
+        if fresh:
+            at, self._position = self._position, self._position + len(fresh)
+            yield LogPiece(PieceKind.BYTES, self._attempt, self._rank, at, fresh)
+
+    def _skip_to(self, offset: int) -> Iterator[LogPiece]:
+        if offset > self._position:
+            at, self._position = self._position, offset
+            yield LogPiece(PieceKind.GAP, self._attempt, self._rank, at, missing_bytes=offset - at)
+
+
+def _offset(text: str) -> int | None:
+    return int(text) if len(text) == OFFSET_DIGITS and text.isascii() and text.isdigit() else None
+
+
+def read_log(folder: Folder, *, attempt: int | None = None, stream: str = "log") -> Iterator[LogPiece]:
+    """What there is by now, and no more."""
+    return LogReader(folder, attempt=attempt, stream=stream).read()
