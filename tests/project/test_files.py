@@ -1,0 +1,58 @@
+"""What must not stand in any file: a registry's address, a path of somebody's machine, a secret."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.project.project_files import ROOT, tracked_files
+
+REGISTRIES = [
+    "py" + "pi.org",
+    "python" + "hosted.org",
+    "--index" + "-url",
+    "--extra-index" + "-url",
+    "--find" + "-links",
+]
+
+MACHINE_PATHS = re.compile(
+    r"(?<![\w.])/(?:ro" + r"ot|wo" + r"rk/(?:main|shared)|opt/\w+|Us" + r"ers/\w+|ho" + r"me/(?!ada\b)\w+)/"
+)
+"""Absolute paths that exist on one machine only. `ada` is who appears in examples."""
+
+SECRETS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----\n|AKIA[0-9A-Z]{16}|gh[pousr]_\w{36}|AIza[\w-]{35}|xox[bp]-\w{10}"
+)
+
+TEXTS = [path for path in tracked_files() if path.suffix != ".png"]
+
+
+def test_there_are_files_to_look_at() -> None:
+    assert ROOT / "pyproject.toml" in TEXTS
+    assert len(TEXTS) > 50
+
+
+@pytest.mark.parametrize("word", REGISTRIES)
+def test_no_file_names_a_registry(word: str) -> None:
+    assert [str(path.relative_to(ROOT)) for path in TEXTS if word in path.read_text(errors="replace")] == []
+
+
+def test_no_file_holds_a_path_of_somebodys_machine() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in TEXTS
+        for match in MACHINE_PATHS.finditer(path.read_text(errors="replace"))
+    ]
+    assert found == []
+
+
+def test_no_file_holds_a_secret() -> None:
+    assert [str(path.relative_to(ROOT)) for path in TEXTS if SECRETS.search(path.read_text(errors="replace"))] == []
+
+
+def test_the_patterns_see_what_they_are_for() -> None:
+    for path in ("/ro" + "ot/x", "/wo" + "rk/main/x", "/op" + "t/wheels/x", "/Us" + "ers/bob/x", "/ho" + "me/bob/x"):
+        assert MACHINE_PATHS.search(f"see {path} there"), path
+    assert not MACHINE_PATHS.search("/ho" + "me/ada/x and <home>/home/x")
+    assert SECRETS.search("AKIA" + "A" * 16)

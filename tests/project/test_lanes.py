@@ -1,0 +1,101 @@
+"""Lanes: every test is in one, each has a budget, the budgets fit into half an hour, and CI skips nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.project.project_files import ROOT
+from tools import lanes
+
+
+def test_every_test_directory_belongs_to_exactly_one_lane() -> None:
+    listed = [name for names in lanes.DIRECTORIES.values() for name in names]
+    present = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob("test_*.py")}
+    assert len(listed) == len(set(listed))
+    assert present <= set(listed)
+
+
+def test_no_test_lies_outside_of_a_lane() -> None:
+    assert list((ROOT / "tests").glob("test_*.py")) == []
+
+
+def test_all_lanes_together_leave_room_within_half_an_hour() -> None:
+    budgets = lanes.read_budgets((ROOT / "CONTRIBUTING.md").read_text())
+    assert set(budgets) == set(lanes.LANES)
+    assert sum(budgets.values()) <= lanes.TOTAL_SECONDS_MAX
+
+
+def test_a_lane_without_a_budget_is_refused() -> None:
+    with pytest.raises(SystemExit, match="no budget for unit"):
+        lanes.read_budgets("\n".join(f"| `{lane}` | what | 5 |" for lane in lanes.LANES if lane != "unit"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        (lanes.Outcome("store", 4.0, passed=True), 0),
+        (lanes.Outcome("store", 6.0, passed=True), 1),
+        (lanes.Outcome("store", 4.0, passed=False), 1),
+    ],
+)
+def test_a_lane_fails_by_its_tests_or_by_its_time(outcome: lanes.Outcome, code: int) -> None:
+    assert lanes.report([outcome], {"store": 5}) == code
+
+
+SKIPS = """
+import pytest
+@pytest.mark.skip(reason="strace is missing")
+def test_one(): pass
+def test_two(): pytest.skip("no such thing here")
+"""
+
+SKIPS_WHOLE_MODULE = """
+import pytest
+pytest.importorskip("a_module_that_nobody_has")
+def test_one(): pass
+"""
+
+EXPECTS_FAILURE = """
+import pytest
+@pytest.mark.xfail
+def test_one(): raise ValueError
+"""
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize(
+    ("text", "in_ci", "passes"),
+    [(SKIPS, "true", False), (SKIPS, "", True), (SKIPS_WHOLE_MODULE, "true", False), (EXPECTS_FAILURE, "true", True)],
+)
+def test_a_skipped_test_fails_in_ci_and_only_there(
+    tmp_path: Path, workers: str, text: str, in_ci: str, passes: bool
+) -> None:
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_it.py").write_text(text)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        workers,
+        "--rootdir",
+        str(tmp_path),
+        "-p",
+        "no:cacheprovider",
+    ]
+    environment = {**os.environ, "CI": in_ci}
+    ended = subprocess.run([*command, str(tmp_path)], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (ended.returncode == 0) == passes, ended.stdout
+    assert ("never skipped in CI" in ended.stdout) == (not passes)
+
+
+def test_the_tests_never_see_the_users_own_directory() -> None:
+    assert "outlast-tests-" in os.environ["HOME"]
+    assert "outlast-tests-" in os.environ["OUTLAST_DIR"]

@@ -1,0 +1,71 @@
+"""What is installed is pinned, checked by hash, and installed once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.project.project_files import ROOT
+from tools import install
+
+PINNED = ["build", "tool", "test"]
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_every_requirement_is_pinned_with_a_hash(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        assert re.match(r"[\w.-]+==[\w.]+ .*--hash=sha256:[0-9a-f]{64}", line), line[:80]
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_everything_asked_for_is_pinned(name: str) -> None:
+    asked = (ROOT / "requirements" / f"{name}.in").read_text().splitlines()
+    names = {re.split(r"[^\w-]", line)[0] for line in asked if line and line[0].isalpha()}
+    pinned = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements" / f"{name}.txt").read_text(), flags=re.MULTILINE))
+    assert names <= pinned
+
+
+def test_the_core_is_a_handful_of_packages() -> None:
+    pinned = re.findall(r"^([\w.-]+)==", (ROOT / "requirements" / "tool.txt").read_text(), flags=re.MULTILINE)
+    assert set(pinned) <= {"click", "colorama", "tomli"}
+
+
+def test_the_tool_and_its_tests_agree_on_versions() -> None:
+    pins = {}
+    for name in ("tool", "test"):
+        text = (ROOT / "requirements" / f"{name}.txt").read_text()
+        pins[name] = set(re.findall(r"^([\w.-]+==\S+)", text, flags=re.MULTILINE))
+    assert pins["tool"] <= pins["test"]
+
+
+def test_an_installation_is_repeated_only_when_what_asked_for_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install, "PYTHON", Path(__file__))
+    asked = tmp_path / "needs.txt"
+    asked.write_text("one\n")
+    stamp = install.Stamp(tmp_path / "stamp", [asked])
+    assert not stamp.is_current()
+    stamp.write()
+    assert install.Stamp(tmp_path / "stamp", [asked]).is_current()
+    asked.write_text("two\n")
+    assert not install.Stamp(tmp_path / "stamp", [asked]).is_current()
+
+
+def test_without_the_right_to_install_missing_packages_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(install, "debian_packages", lambda: [("surely-missing", "a-command-that-nobody-has")])
+    monkeypatch.setattr(install.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(install, "sudo_is_free", lambda: False)
+    install.install_debian()
+    assert "surely-missing" in capsys.readouterr().err
+
+
+def test_every_debian_package_has_a_command_by_which_it_is_recognised() -> None:
+    assert all(package and command for package, command in install.debian_packages())
