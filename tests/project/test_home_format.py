@@ -1,0 +1,69 @@
+"""docs/home-format.md is the code in words: every key and every field is in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import re
+
+import pytest
+
+from outlast.folder import layout, records
+from outlast.spec import spec
+from outlast.spec.record import FORMAT
+from tests.project.project_files import ROOT
+
+PAGE = (ROOT / "docs" / "home-format.md").read_text()
+LITERALS = set(re.findall(r"`([^`\n]+)`", PAGE))
+
+STORED = [value for value in vars(records).values() if dataclasses.is_dataclass(value)]
+STORED += [value for value in vars(spec).values() if dataclasses.is_dataclass(value)]
+CLOSED_SETS = [records.State, records.Cause, spec.TargetKind]
+
+
+def key_names() -> list[str]:
+    functions = [name for name, value in vars(layout).items() if inspect.isfunction(value)]
+    methods = [name for name in vars(layout.JobKeys) if not name.startswith("_")]
+    return [name for name in {*functions, *methods} if name not in ("index_parts", "job", "dataclass")]
+
+
+@pytest.mark.parametrize("name", sorted(key_names()))
+def test_every_key_is_in_the_document(name: str) -> None:
+    assert name in LITERALS
+
+
+@pytest.mark.parametrize("record", STORED, ids=lambda record: record.__name__)
+def test_every_field_of_a_record_is_in_the_document(record: type) -> None:
+    assert [field.name for field in dataclasses.fields(record) if field.name not in LITERALS] == []
+
+
+@pytest.mark.parametrize("closed_set", CLOSED_SETS, ids=lambda closed_set: closed_set.__name__)
+def test_every_word_that_stands_in_a_record_is_in_the_document(closed_set: type[enum.Enum]) -> None:
+    assert [member.value for member in closed_set if member.value not in LITERALS] == []
+
+
+def test_the_keys_look_as_the_document_says() -> None:
+    keys = layout.JobKeys("j")
+    made = {
+        "launches/<launch>.json": keys.launch(2),
+        "attempts/<attempt>/workers/<rank>.json": keys.worker(3, 0),
+        "attempts/<attempt>/exits/<rank>.json": keys.exit(3, 0),
+        "attempts/<attempt>/beat.json": keys.beat(3),
+        "attempts/<attempt>/parts/<nonce>/<number>": keys.part(3, "ab", 1),
+        "attempts/<attempt>/<stream>/<rank>/<offset>": keys.segment(3, "log", 0, 99),
+        "attempts/<attempt>/<stream>/<rank>.tail": keys.tail(3, "metrics", 0),
+        "checkpoints/<name>.json": keys.manifest("000003-000001-abcdef01"),
+        "requests/<launch>-<kind>-<nonce>.json": keys.request(2, "stop", "ab"),
+        "requests/bell": keys.bell,
+        "outputs/<path>": keys.output("a/b.txt"),
+        "pins/<nonce>.json": keys.pin("ab"),
+    }
+    for shape, key in made.items():
+        assert shape in LITERALS
+        pattern = re.sub(r"<path>", ".+", re.sub(r"<(?!path>)[a-z ]+>", "[^/]+", shape))
+        assert re.fullmatch(f"jobs/j/{pattern}", key), (shape, key)
+
+
+def test_the_document_names_the_current_format() -> None:
+    assert f"Every record carries `format`, now {FORMAT}." in PAGE
