@@ -134,7 +134,9 @@ class AttemptLife:
         try:
             checkpoint = self._newest_whole()
         except Damaged as error:
-            self._finish(Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, f"no checkpoint is whole: {error.message}"), None)
+            self._finish(
+                Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, f"no checkpoint is whole: {error.message}"), None
+            )
             return False
         except OSError as error:
             if error.errno != errno.ENOSPC:
@@ -234,11 +236,21 @@ class AttemptLife:
 
         def end(head: Head) -> Head:
             attempt = life.with_end(
-                head.attempts[str(self.number)], verdict.cause, self._now(), step=step, exit_code=code, reason=verdict.reason
+                head.attempts[str(self.number)],
+                verdict.cause,
+                self._now(),
+                step=step,
+                exit_code=code,
+                reason=verdict.reason,
             )
             attempt = replace(attempt, seconds=self._seconds())
             return life.final(
-                life.ended(head, self.number, attempt), state, self._now(), outputs=outputs, exit_code=code, reason=verdict.reason
+                life.ended(head, self.number, attempt),
+                state,
+                self._now(),
+                outputs=outputs,
+                exit_code=code,
+                reason=verdict.reason,
             )
 
         self._patiently(lambda: self._amend(end, "final"))

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 
+Chunks = Iterator[bytes]
+
+
 class Reason(enum.Enum):
     """Why a trainer is told to leave."""
 
@@ -50,7 +53,7 @@ class SavedFile(Protocol):
     identity: str
     """Changes whenever the content may have changed: what is equal need not be read again."""
 
-    def chunks(self, offset: int, size: int) -> Iterator[bytes]:
+    def chunks(self, offset: int, size: int) -> Chunks:
         """The bytes as they were saved; `Changed` if the trainer has rewritten them since."""
         ...
 

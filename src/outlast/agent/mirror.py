@@ -40,7 +40,9 @@ class Mirror:
         """Numbers go on after those of an earlier life of this agent: manifests are create-only."""
         prefix = f"{self.folder.keys.checkpoints}{self.attempt:06d}-"
         for entry in self.folder.store.list(prefix):
-            self.manifests = max(self.manifests, int(entry.key.removeprefix(prefix).split("-")[0].removesuffix(".json")))
+            self.manifests = max(
+                self.manifests, int(entry.key.removeprefix(prefix).split("-")[0].removesuffix(".json"))
+            )
 
     def write(self, saved: Saved, head: Head) -> Manifest:
         """Parts and manifest; nothing counts before head names it. `Changed` if the trainer rewrote a file meanwhile."""

@@ -46,7 +46,11 @@ def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head:
 
 
 def _bug(exit: Exit, retries: int, head: Head) -> Verdict:
-    said = f"the trainer was ended by signal {exit.code - 128}" if exit.code > 128 else f"the trainer exited with {exit.code}"
+    said = (
+        f"the trainer was ended by signal {exit.code - 128}"
+        if exit.code > 128
+        else f"the trainer exited with {exit.code}"
+    )
     # The attempt being judged is not counted: an agent that was restarted judges it a second time.
     earlier = [one for number, one in head.attempts.items() if int(number) < head.attempt and one.launch == head.launch]
     failed = sum(1 for one in earlier if one.cause is Cause.FAILED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from outlast.errors import Damaged, KeyMissing, NotFound
@@ -41,24 +41,33 @@ def read_manifest(folder: Folder, name: str) -> Manifest:
 
 
 @contextmanager
-def pinned(folder: Folder, choose: str) -> Iterator[tuple[Checkpoint, Manifest]]:
-    """A kept checkpoint that stays whole while it is copied. `choose`: `last`, `best`, a step, or a name.
+def pinned(folder: Folder, choose: Callable[[Head], list[str]]) -> Iterator[list[Manifest]]:
+    """The manifests that `choose` names, kept whole while they are copied.
 
-    Pin, then read head again: still kept, then its owner's next look at the pins will see ours; else take the newest instead.
+    Pin, then read head again: if it still names them, its owner's next look at the pins sees ours; else choose anew.
     """
-    key = folder.keys.pin(nonce(folder.random))
+    pins: list[str] = []
     try:
         while True:
-            checkpoint = select(folder.existing_head().head, choose)
-            folder.rewrite(key, Pin(checkpoint.name, folder.store.now() + PIN_SECONDS))
-            if checkpoint in folder.existing_head().head.checkpoints:
+            names = choose(folder.existing_head().head)
+            for name in names:
+                pins.append(folder.keys.pin(nonce(folder.random)))
+                folder.rewrite(pins[-1], Pin(name, folder.store.now() + PIN_SECONDS))
+            if set(names) <= named(folder.existing_head().head):
                 break
-        yield checkpoint, read_manifest(folder, checkpoint.name)
+            folder.store.purge(pins)
+        yield [read_manifest(folder, name) for name in names]
     finally:
-        folder.store.purge([key])
+        folder.store.purge(pins)
+
+
+def named(head: Head) -> set[str]:
+    """The manifests that head holds on to."""
+    return {checkpoint.name for checkpoint in head.checkpoints} | ({head.outputs} if head.outputs else set())
 
 
 def select(head: Head, choose: str) -> Checkpoint:
+    """`last`, `best`, a step, or a name."""
     checkpoints = head.checkpoints
     if not checkpoints:
         raise NotFound(f"job `{head.job}` has no checkpoint yet")
@@ -70,4 +79,6 @@ def select(head: Head, choose: str) -> Checkpoint:
         if choose in (str(checkpoint.step), checkpoint.name):
             return checkpoint
     steps = ", ".join(str(checkpoint.step) for checkpoint in checkpoints)
-    raise NotFound(f"job `{head.job}` has no checkpoint `{choose}`", hint=f"it has `last`, `best` and the steps {steps}")
+    raise NotFound(
+        f"job `{head.job}` has no checkpoint `{choose}`", hint=f"it has `last`, `best` and the steps {steps}"
+    )

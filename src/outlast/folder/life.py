@@ -79,7 +79,13 @@ def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
 
 
 def with_end(
-    attempt: Attempt, cause: Cause, now: float, *, step: int | None = None, exit_code: int | None = None, reason: str = ""
+    attempt: Attempt,
+    cause: Cause,
+    now: float,
+    *,
+    step: int | None = None,
+    exit_code: int | None = None,
+    reason: str = "",
 ) -> Attempt:
     if attempt.ended_at is not None:
         return attempt

@@ -37,7 +37,6 @@ def publish(folder: Folder, launch_id: str) -> None:
     folder.rewrite(folder.keys.published, Published(head.outputs))
 
 
-
 def _published(folder: Folder) -> str:
     try:
         return folder.read(Published, folder.keys.published).manifest

@@ -1,0 +1,32 @@
+"""What a user asked for, before it is checked and becomes a Spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill
+
+
+@dataclass(frozen=True)
+class Asked:
+    target: str
+    args: tuple[str, ...] = ()
+    directory: str = "."
+    extra_dirs: tuple[str, ...] = ()
+    on: str | None = None
+    name: str | None = None
+    job_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    home: str | None = None
+    cpus: int = 1
+    gpus: int = 0
+    retries: int = 0
+    max_run_seconds: float = MAX_RUN_SECONDS_DEFAULT
+    stall_seconds: float | None = None
+    checkpoint_dir: str = ""
+    output_dir: str = ""
+    resume_args: tuple[str, ...] = ()
+    from_job: str = ""
+    drill: Drill | None = None

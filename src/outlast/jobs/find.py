@@ -1,0 +1,53 @@
+"""Which job a user means: a unique prefix, a folder's path or URL, or nothing: the newest."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from outlast.errors import NotFound, UsageError
+from outlast.jobs.job import Job
+from outlast.jobs.world import World
+
+NEAR_MAX = 5
+
+
+def find(world: World, text: str | None, home: str | None = None) -> Job:
+    if text and ("/" in text or "://" in text):
+        return _by_folder(world, text)
+    matches: dict[tuple[str, str], Job] = {}
+    known: list[str] = []
+    for one in world.homes(home):
+        for row in one.jobs():
+            job = Job.of(one, row.job)
+            if not text or row.job == text:
+                return job
+            known.append(row.job)
+            if row.job.startswith(text):
+                matches[one.url, row.job] = job
+    if len(matches) == 1:
+        return next(iter(matches.values()))
+    if matches:
+        names = sorted({job for _, job in matches})
+        listed = ", ".join(f"`{name}`" for name in names[:NEAR_MAX])
+        raise UsageError(f"`{text}` may be {len(names)} jobs: {listed}", hint="type more of its name")
+    if not text:
+        raise NotFound("there is no job yet", hint="`outlast run TARGET` makes one")
+    near = get_close_matches(text, known, NEAR_MAX)
+    hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`outlast jobs` lists them all"
+    raise NotFound(f"there is no job `{text}`", hint=hint)
+
+
+def _by_folder(world: World, text: str) -> Job:
+    """`<home>/jobs/<job>`, as `run --json` prints it."""
+    url, separator, job = text.rstrip("/").rpartition("/jobs/")
+    if not separator or "/" in job:
+        raise UsageError(f"`{text}` is no job's folder", hint="a folder is `<home>/jobs/<job>`")
+    if "://" not in url:
+        url = str(Path(url).absolute())
+    found = Job.of(world.home(url), job)
+    if not any(True for _ in found.folder.store.list(found.folder.keys.root, limit=1)):
+        raise NotFound(
+            f"there is no job in `{text}`", hint="`outlast jobs` lists the jobs of all homes that you have used"
+        )
+    return found

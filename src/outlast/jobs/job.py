@@ -1,0 +1,43 @@
+"""One job, as the verbs pass it around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from outlast.engines.engine import Launch
+from outlast.folder.folder import Folder
+from outlast.folder.home import Home
+from outlast.folder.records import LaunchRecord
+from outlast.spec.spec import Spec
+
+
+@dataclass(frozen=True)
+class Job:
+    id: str
+    home: Home
+    folder: Folder
+
+    @classmethod
+    def of(cls, home: Home, job: str) -> Job:
+        return cls(job, home, home.folder(job))
+
+    @property
+    def folder_url(self) -> str:
+        return self.folder.url
+
+    def spec(self) -> Spec:
+        return self.folder.read_spec()
+
+
+def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
+    """What an engine is told of a launch: always from its record, never from anybody's flags."""
+    return Launch(
+        home=job.home.url,
+        job=job.id,
+        launch=record.launch,
+        id=record.id,
+        workers=record.workers,
+        machine=record.machine,
+        deadline_at=record.deadline_at,
+        labels=spec.labels,
+    )

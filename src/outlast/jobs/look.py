@@ -1,0 +1,75 @@
+"""Looking at a job is also looking after it: what died is started again, what is over is written down."""
+
+from __future__ import annotations
+
+from outlast.engines.engine import Condition, LaunchState
+from outlast.folder import life
+from outlast.folder.folder import HeadAt, nonce
+from outlast.folder.publish import publish
+from outlast.folder.records import Head, LaunchRecord, State
+from outlast.jobs.job import Job, as_launch
+from outlast.jobs.submit import start
+from outlast.jobs.world import World
+from outlast.results.status import Status, status_of
+from outlast.spec.spec import Spec
+
+EXPIRED_LATE_SECONDS = 300.0
+EXPIRED_LATE_SHARE = 0.1
+"""A command writes `expired` so long after the deadline: the agent, which ends before it, has had its chance."""
+
+
+def look(world: World, job: Job) -> Status:
+    """The job's state, after mending what a dead machine, supervisor or command has left."""
+    at = job.folder.existing_head()
+    spec = job.folder.read_spec()
+    record = job.folder.read_launch(at.head.launch)
+    stopping = False
+    launch_state = LaunchState(Condition.ABSENT)
+    if not at.head.state.final:
+        stopping = job.folder.stop_wished(at.head.launch)
+        launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
+        at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
+    beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None
+    return status_of(
+        spec,
+        at.head,
+        record,
+        alive=launch_state.condition.value if launch_state.alive else "",
+        why=launch_state.why,
+        machines=launch_state.machines,
+        stopping=stopping,
+        beat=beat,
+        now=job.folder.store.now(),
+        folder_url=job.folder_url,
+    )
+
+
+def _mend(
+    world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, launch_state: LaunchState, stopping: bool
+) -> tuple[HeadAt, LaunchState]:
+    now = job.folder.store.now()
+    late = min(EXPIRED_LATE_SECONDS, EXPIRED_LATE_SHARE * (record.deadline_at - record.launched_at))
+    final: Head | None = None
+    if now > record.deadline_at + late:
+        final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
+    elif launch_state.condition is Condition.BOOT_FAILED:
+        final = life.final(at.head, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
+    elif stopping and launch_state.condition in (Condition.ABSENT, Condition.WAITING):
+        final = life.final(at.head, State.STOPPED, now)
+    if final is not None:
+        return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
+    if not launch_state.alive:
+        start(world, job, spec, at.head)
+        launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
+        at = job.folder.existing_head()
+    return at, launch_state
+
+
+def end(world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, final: Head) -> HeadAt:
+    """Swaps head to its end on behalf of machines that cannot, then stops them. Somebody was faster: theirs holds."""
+    swapped = job.folder.swap(at, final, f"{nonce(job.folder.random)}-end")
+    if swapped is None:
+        return job.folder.existing_head()
+    world.engine(record.engine).stop(as_launch(job, record, spec))
+    publish(job.folder, record.id)
+    return swapped

@@ -1,0 +1,141 @@
+"""Results to this machine: outputs and the last checkpoint, or what was asked for; what is there already is skipped."""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from outlast.errors import Damaged, Denied, NotFound, OutlastError, StoreFull
+from outlast.folder.content import download, named, pinned, select
+from outlast.folder.folder import Folder
+from outlast.folder.publish import OUTPUT
+from outlast.folder.records import File, Head, Manifest
+from outlast.jobs.job import Job
+
+CHECKPOINT = "checkpoint/"
+READ_BYTES = 1 << 20
+
+
+@dataclass
+class Pulled:
+    to: str
+    files: list[str] = field(default_factory=list)
+    bytes: int = 0
+    skipped: int = 0
+    """Files that were there already, with the same content."""
+
+
+def _silent(path: str, size: int) -> None:
+    return
+
+
+def pull(
+    job: Job,
+    pattern: str = "",
+    *,
+    checkpoint: str = "last",
+    to: str = "",
+    progress: Callable[[str, int], None] = _silent,
+) -> Pulled:
+    """`checkpoint`: `last`, `best`, a step, or `all`. `pattern` fits the path below the job's directory, or the file's name."""
+    root = Path(to or job.id)
+    pulled = Pulled(str(root))
+    with pinned(job.folder, lambda head: _chosen(head, checkpoint, bool(pattern))) as manifests:
+        head = job.folder.existing_head().head
+        every = dict(_files(head, manifests, several=checkpoint == "all"))
+        wanted = {path: file for path, file in every.items() if not pattern or _fits(path, pattern)}
+        if pattern and not wanted:
+            listed = ", ".join(f"`{path}`" for path in sorted(every)[:8])
+            raise NotFound(f"no file of job `{job.id}` fits `{pattern}`", hint=f"there are {listed}" if every else "")
+        for path, file in wanted.items():
+            target = safe_path(root, path)
+            if _is_there(target, file):
+                pulled.skipped += 1
+                continue
+            progress(path, file.bytes)
+            _write(job.folder, file, target)
+            pulled.files.append(path)
+            pulled.bytes += file.bytes
+    return pulled
+
+
+def _chosen(head: Head, checkpoint: str, optional: bool) -> list[str]:
+    if checkpoint == "all":
+        return sorted(named(head))
+    names = [head.outputs] if head.outputs else []
+    if head.checkpoints or checkpoint != "last" or not (names or optional or head.state.final):
+        names.append(select(head, checkpoint).name)
+    return names
+
+
+def _files(head: Head, manifests: list[Manifest], *, several: bool) -> Iterator[tuple[str, File]]:
+    """Outputs as the final swap named them, else as the newest of these checkpoints has them."""
+    checkpoints = [manifest for manifest in manifests if manifest.name != head.outputs]
+    outputs = next((one for one in manifests if one.name == head.outputs), checkpoints[-1] if checkpoints else None)
+    for file in outputs.files if outputs else ():
+        if file.path.startswith(OUTPUT):
+            yield f"outputs/{file.path.removeprefix(OUTPUT)}", file
+    for manifest in checkpoints:
+        directory = f"checkpoints/{manifest.step}" if several else "checkpoint"
+        for file in manifest.files:
+            if file.path.startswith(CHECKPOINT):
+                yield f"{directory}/{file.path.removeprefix(CHECKPOINT)}", file
+
+
+def _fits(path: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
+
+
+def safe_path(root: Path, path: str) -> Path:
+    """Names out of a home are never trusted: nothing is written outside `root`, and through no link inside it."""
+    parts = path.split("/")
+    if any(part in ("", ".", "..") or "\0" in part or "\\" in part for part in parts):
+        raise Damaged(f"`{path}` is no path that outlast would have written")
+    walked = root
+    for part in parts:
+        walked = walked / part
+        if walked.is_symlink():
+            raise Denied(f"`{walked}` is a link: nothing is written through it", hint="remove it, or use `--to`")
+    return walked
+
+
+def _is_there(target: Path, file: File) -> bool:
+    try:
+        if target.stat().st_size != file.bytes:
+            return False
+        check = hashlib.sha256()
+        with target.open("rb") as stream:
+            while chunk := stream.read(READ_BYTES):
+                check.update(chunk)
+    except OSError:
+        return False
+    return check.hexdigest() == file.sha256
+
+
+def _write(folder: Folder, file: File, target: Path) -> None:
+    """Beside its place and then renamed: an interrupted pull leaves no half file under a real name."""
+    partial = target.with_name(f".{target.name[:200]}.pulling")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as stream:
+            for chunk in download(folder, file):
+                stream.write(chunk)
+        partial.chmod(0o755 if file.mode & 0o100 else 0o644)
+        os.replace(partial, target)
+    except OSError as error:
+        raise _translated(error, target) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _translated(error: OSError, target: Path) -> OutlastError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreFull(
+            f"no space left for `{target}`", hint="`--to` another disk; what was pulled stays and is skipped then"
+        )
+    return Denied(f"`{target}` cannot be written: {error.strerror}")

@@ -1,0 +1,78 @@
+"""Resume: a new launch that goes on where the last one ended; attempts, checkpoint, cost and history stay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from outlast.errors import UsageError
+from outlast.folder import life
+from outlast.folder.content import select
+from outlast.folder.folder import HeadAt
+from outlast.folder.records import State
+from outlast.jobs.job import Job, as_launch
+from outlast.jobs.submit import index, launch_record, start
+from outlast.jobs.world import World
+from outlast.spec.spec import Spec
+
+
+def resume(
+    world: World,
+    job: Job,
+    *,
+    checkpoint: str | None = None,
+    args: tuple[str, ...] | None = None,
+    allow_changed: bool = False,
+    max_run_seconds: float | None = None,
+) -> None:
+    """From `stopped`, `failed` or `expired`. Where the job has not ended, its launch is started again if nothing of it is alive."""
+    spec = job.folder.read_spec()
+    if args is not None and args != spec.args and not allow_changed:
+        raise UsageError(
+            f"job `{job.id}` was submitted with the arguments {list(spec.args)}, not with {list(args)}",
+            hint="add `--allow-changed` to go on with other ones, or `outlast run --from` for a new job",
+        )
+    while True:
+        at = job.folder.existing_head()
+        if at.head.state is State.SUCCEEDED:
+            raise UsageError(
+                f"job `{job.id}` has succeeded",
+                state="nothing was started, nothing is being spent",
+                hint=f"`outlast run --from {job.id} ...` begins a new job with its weights",
+            )
+        if not at.head.state.final:
+            start(world, job, spec, at.head)
+            return
+        if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds):
+            return
+
+
+def _relaunch(
+    world: World,
+    job: Job,
+    spec: Spec,
+    at: HeadAt,
+    checkpoint: str | None,
+    args: tuple[str, ...] | None,
+    max_run_seconds: float | None,
+) -> bool:
+    """Record, index, head, old launch stopped, new one started. False: somebody else wrote head first."""
+    previous = job.folder.read_launch(at.head.launch)
+    chosen = select(at.head, checkpoint).name if checkpoint else ""
+    asked = spec if max_run_seconds is None else replace(spec, max_run_seconds=max_run_seconds)
+    record = launch_record(
+        job,
+        at.head.launch + 1,
+        previous.engine,
+        asked,
+        job.folder.store.now(),
+        resume_from=chosen,
+        args=args if args is not None else previous.args,
+        bundle=at.head.bundle,
+    )
+    index(job, spec, record)
+    swapped = job.folder.swap(at, life.relaunched(at.head, record), f"{record.id}-resume")
+    if swapped is None:
+        return False
+    world.engine(previous.engine).stop(as_launch(job, previous, spec))
+    start(world, job, spec, swapped.head)
+    return True

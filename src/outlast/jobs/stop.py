@@ -1,0 +1,57 @@
+"""Stop: a wish, then the bell; the owner has a grace to save and leave; if nobody is alive, the command does it itself."""
+
+from __future__ import annotations
+
+from outlast.folder import life
+from outlast.folder.folder import nonce
+from outlast.folder.records import Request, State
+from outlast.jobs.job import Job, as_launch
+from outlast.jobs.look import end, look
+from outlast.jobs.world import World
+from outlast.results.status import Status
+
+GRACE_SECONDS = 75.0
+"""The trainer's own minute, and the time for its last upload. After that the machines are taken away, whatever they do."""
+
+
+def stop(world: World, job: Job, *, grace_seconds: float = GRACE_SECONDS) -> Status:
+    """Returns when nothing of the job runs any more. A job that has ended stays as it ended."""
+    head = job.folder.existing_head().head
+    if not head.state.final:
+        wish(job, head.launch)
+        _wait(world, job, head.launch, grace_seconds)
+    _stop_engine(world, job)
+    return look(world, job)
+
+
+def wish(job: Job, launch: int) -> None:
+    request = Request("stop", launch, job.folder.store.now())
+    if not job.folder.stop_wished(launch):
+        job.folder.create(job.folder.keys.request(launch, "stop", nonce(job.folder.random)), request)
+    job.folder.ring()
+
+
+def _wait(world: World, job: Job, launch: int, grace_seconds: float) -> None:
+    """Until the launch has ended; past the grace its end is written here, and its machines find themselves fenced."""
+    until = world.clock.monotonic() + grace_seconds
+    while world.clock.monotonic() < until:
+        look(world, job)
+        head = job.folder.existing_head().head
+        if head.state.final or head.launch != launch:
+            return
+        world.clock.sleep(max(0.02, job.folder.store.poll_seconds))
+    spec = job.folder.read_spec()
+    record = job.folder.read_launch(launch)
+    while True:
+        at = job.folder.existing_head()
+        if at.head.state.final or at.head.launch != launch:
+            return
+        end(world, job, spec, record, at, life.final(at.head, State.STOPPED, job.folder.store.now()))
+
+
+def _stop_engine(world: World, job: Job) -> None:
+    head = job.folder.existing_head().head
+    if not head.state.final:
+        return
+    record = job.folder.read_launch(head.launch)
+    world.engine(record.engine).stop(as_launch(job, record, job.folder.read_spec()))

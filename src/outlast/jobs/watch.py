@@ -1,0 +1,58 @@
+"""Following a job: its log as it comes, and a look after it now and then, until it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from outlast.folder.folder import Folder
+from outlast.jobs.job import Job
+from outlast.jobs.look import look
+from outlast.jobs.world import World
+from outlast.results.logs import LogPiece, LogReader
+from outlast.results.status import Status
+
+WATCH_SECONDS = 30.0
+RING_SECONDS = 10.0
+LOOK_SECONDS = 2.0
+LOOK_POLLS = 20
+
+
+def watch(
+    world: World,
+    job: Job,
+    *,
+    attempt: int | None = None,
+    stream: str = "log",
+    polling_seconds: float | None = None,
+    on_status: Callable[[Status], None] | None = None,
+) -> Iterator[LogPiece]:
+    """Ends when the job does. While it watches, a launch of which nothing is alive is started again."""
+    reader = LogReader(job.folder, attempt=attempt, stream=stream)
+    pause = polling_seconds if polling_seconds is not None else job.folder.store.poll_seconds
+    ring_at = look_at = world.clock.monotonic()
+    while True:
+        now = world.clock.monotonic()
+        if now >= ring_at:
+            job.folder.ring(job.folder.store.now() + WATCH_SECONDS)
+            ring_at = now + RING_SECONDS
+        yield from reader.read()
+        if reader.ended:
+            return
+        if now >= look_at:
+            status = look(world, job)
+            if on_status is not None:
+                on_status(status)
+            look_at = world.clock.monotonic() + max(LOOK_SECONDS, LOOK_POLLS * job.folder.store.poll_seconds)
+        world.clock.sleep(pause)
+
+
+def wait(world: World, job: Job) -> Status:
+    """Until the job has ended."""
+    for _ in watch(world, job):
+        pass
+    return look(world, job)
+
+
+def ring_for_watching(folder: Folder) -> None:
+    """Before a job starts, so that its first line is not waited for."""
+    folder.ring(folder.store.now() + WATCH_SECONDS)

@@ -1,0 +1,137 @@
+"""Everything outside that a command touches, in one argument."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random, SystemRandom
+
+from outlast.clock import SYSTEM, Clock
+from outlast.engines.engine import Engine
+from outlast.errors import Denied, OutlastError, UsageError
+from outlast.folder.home import Home
+from outlast.store.store import Store
+
+HOMES_MAX = 100
+"""How many homes are remembered, so that `jobs` and `stop` look in all that this user has used."""
+
+
+@dataclass
+class World:
+    clock: Clock
+    random: Random
+    user_dir: Path
+    open_store: Callable[[str], Store]
+    make_engine: Callable[[str], Engine]
+    environ: Mapping[str, str] = field(default_factory=dict)
+    _engines: dict[str, Engine] = field(default_factory=dict)
+    _homes: dict[str, Home] = field(default_factory=dict)
+
+    @property
+    def cache_dir(self) -> Path:
+        return self.user_dir / "cache"
+
+    def engine(self, name: str) -> Engine:
+        if name not in self._engines:
+            self._engines[name] = self.make_engine(name)
+        return self._engines[name]
+
+    def home_url(self, url: str | None) -> str:
+        """The home that was asked for, else this user's own."""
+        return url or self.environ.get("OUTLAST_HOME") or str(self.user_dir / "home")
+
+    def home(self, url: str | None = None) -> Home:
+        url = self.home_url(url)
+        if url not in self._homes:
+            self._homes[url] = Home(self.open_store(url), self.random)
+        return self._homes[url]
+
+    def remember_home(self, home: Home) -> None:
+        known = self._known_homes()
+        if home.url in known:
+            return
+        path = self.user_dir / "homes.json"
+        temporary = path.with_name(f".homes-{os.getpid()}")
+        temporary.write_text(json.dumps([home.url, *known][:HOMES_MAX], indent=1))
+        temporary.replace(path)
+
+    def homes(self, url: str | None = None) -> Iterator[Home]:
+        """The home that was asked for; if none was, all that this user has used and that are still there."""
+        if url:
+            yield self.home(url)
+            return
+        default = self.home_url(None)
+        urls = [default, *(known for known in self._known_homes() if known != default)]
+        for one in urls:
+            if self._is_there(one):
+                try:
+                    home = self.home(one)
+                except OutlastError:
+                    if one == default:
+                        raise
+                    continue
+                yield home
+
+    def _is_there(self, url: str) -> bool:
+        return ":" in url or Path(url).is_dir()
+
+    def _known_homes(self) -> list[str]:
+        try:
+            known = json.loads((self.user_dir / "homes.json").read_text())
+        except (OSError, ValueError):
+            return []
+        return [url for url in known if isinstance(url, str)] if isinstance(known, list) else []
+
+    def over(self, wrap_store: Callable[[Store], Store], wrap_engine: Callable[[Engine], Engine]) -> World:
+        """The same world with every store and engine wrapped: dry runs, recordings, faults."""
+        return replace(
+            self,
+            open_store=lambda url: wrap_store(self.open_store(url)),
+            make_engine=lambda name: wrap_engine(self.make_engine(name)),
+            _engines={},
+            _homes={},
+        )
+
+
+def user_directory(environ: Mapping[str, str]) -> Path:
+    """`$OUTLAST_DIR`, else `~/.outlast`; private."""
+    given = environ.get("OUTLAST_DIR")
+    path = Path(given) if given else Path(os.path.expanduser("~/.outlast"))
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Denied(
+            f"`{path}` cannot be made: {error.strerror}", hint="set OUTLAST_DIR to a directory of your own"
+        ) from error
+    return path.absolute()
+
+
+def system_world() -> World:
+    """The real one."""
+    user_dir = user_directory(os.environ)
+    return World(
+        clock=SYSTEM,
+        random=SystemRandom(),
+        user_dir=user_dir,
+        open_store=_open_store,
+        make_engine=lambda name: _make_engine(name, user_dir),
+        environ=os.environ,
+    )
+
+
+def _open_store(url: str) -> Store:
+    from outlast.store.registry import open_store
+
+    return open_store(url)
+
+
+def _make_engine(name: str, user_dir: Path) -> Engine:
+    from outlast.engines.registry import ENGINES
+
+    if name not in ENGINES:
+        legal = ", ".join(f"`{one}`" for one in ENGINES)
+        raise UsageError(f"there is no engine `{name}`", hint=f"the engines are {legal}")
+    return ENGINES[name](user_dir, SYSTEM)

@@ -1,0 +1,180 @@
+"""A job's status is computed, never stored: a pure function of its records and of what its engine says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from outlast.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT, EXIT_STOPPED
+from outlast.folder.records import Attempt, Beat, Cause, Checkpoint, Head, LaunchRecord, State
+from outlast.results.goodput import Goodput, goodput_of
+from outlast.spec.record import plain
+from outlast.spec.spec import Spec
+
+EXIT_OF_STATE = {
+    State.SUCCEEDED.value: EXIT_DONE,
+    State.FAILED.value: EXIT_FAILED,
+    State.STOPPED.value: EXIT_STOPPED,
+    State.EXPIRED.value: EXIT_LIMIT,
+}
+PREEMPTIONS = (Cause.PREEMPTED,)
+
+
+@dataclass(frozen=True)
+class Status:
+    spec: Spec
+    head: Head
+    launch: LaunchRecord
+    state: str
+    """`submitted`, `waiting`, `starting`, `running`, `stopping`, or final: `succeeded`, `failed`, `stopped`, `expired`."""
+
+    why: str
+    """What it waits for, or why it ended so."""
+
+    step: int | None
+    doing: str
+    machines: tuple[str, ...]
+    folder: str
+    now: float
+
+    @property
+    def job(self) -> str:
+        return self.spec.job
+
+    @property
+    def final(self) -> bool:
+        return self.head.state.final
+
+    @property
+    def outcome_code(self) -> int:
+        """The exit code that a command which waited for this job ends with."""
+        return EXIT_OF_STATE.get(self.state, EXIT_DONE)
+
+    @property
+    def attempts(self) -> list[tuple[int, Attempt]]:
+        return [(int(number), self.head.attempts[number]) for number in sorted(self.head.attempts, key=int)]
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        return self.head.checkpoints
+
+    @property
+    def preemptions(self) -> int:
+        return sum(1 for _, attempt in self.attempts if attempt.cause in PREEMPTIONS)
+
+    @property
+    def started_at(self) -> float | None:
+        return self.attempts[0][1].started_at if self.attempts else None
+
+    @property
+    def cost_usd(self) -> float:
+        """Machine time at the launch's price."""
+        seconds = sum((one.ended_at or self.now) - one.started_at for _, one in self.attempts)
+        return round(seconds / 3600 * self.launch.usd_per_hour * self.launch.workers, 4)
+
+    @property
+    def goodput(self) -> Goodput:
+        return goodput_of(self.head, self.now)
+
+    def row(self) -> dict[str, Any]:
+        """The object of `jobs --json`."""
+        return {
+            "job": self.spec.job,
+            "name": self.spec.name,
+            "state": self.state,
+            "engine": self.launch.engine,
+            "target": self.spec.target.value,
+            "args": list(self.launch.args if self.launch.args is not None else self.spec.args),
+            "labels": dict(self.spec.labels),
+            "attempts": len(self.head.attempts),
+            "preemptions": self.preemptions,
+            "step": self.step,
+            "submitted_at": self.spec.submitted_at,
+            "started_at": self.started_at,
+            "ended_at": self.head.ended_at,
+            "exit_code": self.head.exit_code,
+            "cost_usd": self.cost_usd,
+            "folder": self.folder,
+            "sweep": self.spec.sweep or None,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """The object of `show --json`."""
+        return {
+            **self.row(),
+            "why": self.why or None,
+            "spec": plain(self.spec),
+            "attempt_list": [_attempt_row(number, attempt) for number, attempt in self.attempts],
+            "checkpoints": [_checkpoint_row(checkpoint) for checkpoint in self.checkpoints],
+            "goodput": self.goodput.document(),
+        }
+
+
+def _attempt_row(number: int, attempt: Attempt) -> dict[str, Any]:
+    return {
+        "attempt": number,
+        "launch": attempt.launch,
+        "machine": attempt.machine,
+        "cause": attempt.cause.value if attempt.cause else None,
+        "started_at": attempt.started_at,
+        "ended_at": attempt.ended_at,
+        "exit_code": attempt.exit_code,
+        "resumed_from_step": attempt.resumed_from_step,
+        "steps_lost": attempt.steps_lost,
+    }
+
+
+def _checkpoint_row(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {
+        "name": checkpoint.name,
+        "step": checkpoint.step,
+        "bytes": checkpoint.bytes,
+        "attempt": checkpoint.attempt,
+        "committed_at": checkpoint.committed_at,
+    }
+
+
+def status_of(
+    spec: Spec,
+    head: Head,
+    launch: LaunchRecord,
+    *,
+    alive: str,
+    why: str,
+    machines: tuple[str, ...],
+    stopping: bool,
+    beat: Beat | None,
+    now: float,
+    folder_url: str,
+) -> Status:
+    """`alive`: what the engine says of the launch (`waiting`, `starting`, `running`), empty if nothing of it is."""
+    step = head.best_step if head.best_step >= 0 else None
+    attempt = head.attempts.get(str(head.attempt))
+    if attempt is not None and attempt.step is not None:
+        step = max(attempt.step, step or 0)
+    if beat is not None and beat.step is not None and not head.state.final:
+        step = beat.step
+    return Status(
+        spec=spec,
+        head=head,
+        launch=launch,
+        state=_state(head, alive, stopping),
+        why=head.reason if head.state.final else why,
+        step=step,
+        doing=beat.doing if beat and not head.state.final else "",
+        machines=machines,
+        folder=folder_url,
+        now=now,
+    )
+
+
+def _state(head: Head, alive: str, stopping: bool) -> str:
+    if head.state.final:
+        return head.state.value
+    if stopping:
+        return "stopping"
+    if alive == "waiting":
+        return "waiting"
+    if head.state is State.RUNNING:
+        return "running" if alive != "starting" else "starting"
+    return "starting" if alive else "submitted"
