@@ -1,0 +1,138 @@
+"""Flags, variables, files and defaults become settings, each with where it came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outlast.errors import UsageError
+from outlast.spec.names import shown
+from outlast.spec.project import SettingsFile, find_project_file, read_settings_file
+from outlast.spec.settings import BY_NAME, SETTINGS, Setting, normal_name
+
+
+@dataclass(frozen=True)
+class Found:
+    value: Any
+    source: str
+    """`--home`, `OUTLAST_HOME`, a file's path, `[tool.outlast] of ...`, or `default`."""
+
+    untrusted: Path | None = None
+    """The project file that has set it without the user's yes."""
+
+
+class Settings(Mapping[str, Any]):
+    """Values by name (`max-run` or `max_run`). Asking for one that an untrusted file has set is an error; looking is not."""
+
+    def __init__(self, found: Mapping[str, Found]) -> None:
+        self.found = found
+
+    def __getitem__(self, name: str) -> Any:
+        one = self.found[normal_name(name)]
+        if one.untrusted is not None:
+            raise UsageError(
+                f"`{one.untrusted}` sets {normal_name(name)} to {shown(str(one.value))}; "
+                "a project's file may not say where data goes without your yes",
+                hint="`outlast config --trust` says yes to the file as it is now; or give "
+                f"`--{normal_name(name)}` yourself",
+            )
+        return one.value
+
+    def __iter__(self) -> Any:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def source(self, name: str) -> str:
+        return self.found[normal_name(name)].source
+
+
+def load(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path, user_file: Path) -> Settings:
+    """The first to give a setting wins: flags (None: not given), variables, the project's file, the user's file, defaults.
+
+    Tables (labels, env) are joined, name by name.
+    """
+    project = find_project_file(directory)
+    user = read_settings_file(user_file)
+    given = {normal_name(name): value for name, value in flags.items() if value is not None}
+    _check_names(given, "the command line")
+    layers = [{name: Found(value, f"--{name}") for name, value in given.items() if value not in ((), {})}]
+    layers.append(_from_variables(environ))
+    if project is not None:
+        layers.append(_from_file(project, environ, user_file.parent))
+    if user is not None:
+        layers.append(_from_file(user, environ, None))
+    layers.append({setting.name: Found(setting.default, "default") for setting in SETTINGS})
+    return Settings({setting.name: _first(setting, layers) for setting in SETTINGS})
+
+
+def _first(setting: Setting, layers: list[dict[str, Found]]) -> Found:
+    found = [layer[setting.name] for layer in layers if setting.name in layer]
+    if not isinstance(setting.default, dict) or len(found) < 3:
+        return found[0]
+    joined: dict[str, str] = {}
+    for one in reversed(found):
+        joined.update(one.value)
+    return Found(joined, ", ".join(one.source for one in found[:-1]))
+
+
+def _from_variables(environ: Mapping[str, str]) -> dict[str, Found]:
+    return {
+        setting.name: Found(
+            _read(setting, environ[setting.variable], setting.variable, environ, None), setting.variable
+        )
+        for setting in SETTINGS
+        if setting.variable and environ.get(setting.variable)
+    }
+
+
+def _from_file(file: SettingsFile, environ: Mapping[str, str], user_dir: Path | None) -> dict[str, Found]:
+    """`user_dir` is where the yes to a project's file is kept; None: the user's own file needs none."""
+    values = {normal_name(name): value for name, value in file.values.items()}
+    _check_names(values, f"`{file.source}`")
+    untrusted = None if user_dir is None or _trusted(file, values, user_dir) else file.path
+    return {
+        name: Found(
+            _read(BY_NAME[name], value, f"`{file.source}`", environ, file.path.parent),
+            file.source,
+            untrusted if BY_NAME[name].guarded else None,
+        )
+        for name, value in values.items()
+    }
+
+
+def _trusted(file: SettingsFile, values: Mapping[str, Any], user_dir: Path) -> bool:
+    if not any(BY_NAME[name].guarded for name in values):
+        return True
+    from outlast.spec.trust import is_trusted
+
+    return is_trusted(file.path, file.content, user_dir)
+
+
+def _check_names(values: Mapping[str, Any], where: str) -> None:
+    unknown = sorted(values.keys() - BY_NAME.keys())
+    if unknown:
+        raise UsageError(
+            f"{where} has an unknown setting {shown(unknown[0])}", hint=f"the settings are {', '.join(BY_NAME)}"
+        )
+
+
+def _read(setting: Setting, value: Any, where: str, environ: Mapping[str, str], base: Path | None) -> Any:
+    try:
+        read = setting.read(value)
+    except UsageError as error:
+        raise UsageError(f"{where}: {setting.name}: {error.message}", hint=error.hint) from error
+    return _place(read, environ, base) if setting.name == "home" else read
+
+
+def _place(text: str, environ: Mapping[str, str], base: Path | None) -> str:
+    """A home on this machine as an absolute path: `~` is the user, and a file speaks of its own directory."""
+    if ":" in text.split("/", 1)[0]:
+        return text
+    if text == "~" or text.startswith("~/"):
+        text = environ.get("HOME", "~") + text[1:]
+    return str(base / text) if base is not None else os.path.abspath(text)

@@ -1,0 +1,88 @@
+"""The file in which a project or a user keeps settings: `outlast.toml`, or `[tool.outlast]` of `pyproject.toml`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outlast.errors import Denied, UsageError
+
+FILE_BYTES_MAX = 1 << 20
+LEVELS_MAX = 64
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    path: Path
+    content: bytes
+    values: Mapping[str, Any]
+    table: str = ""
+    """Where in the file, for people: `[tool.outlast]`, or nothing for the whole file."""
+
+    @property
+    def source(self) -> str:
+        return f"{self.table} of {self.path}" if self.table else str(self.path)
+
+
+def find_project_file(directory: Path) -> SettingsFile | None:
+    """The nearest one upward, inside the repository; outside of a repository, in the directory itself alone."""
+    for level in _levels(directory.absolute()):
+        own = read_settings_file(level / "outlast.toml")
+        if own is not None:
+            return own
+        shared = _tool_table(level / "pyproject.toml")
+        if shared is not None:
+            return shared
+    return None
+
+
+def read_settings_file(path: Path) -> SettingsFile | None:
+    content = _content(path)
+    return None if content is None else SettingsFile(path, content, _parse(path, content))
+
+
+def _levels(directory: Path) -> Iterator[Path]:
+    chain = [directory, *directory.parents][:LEVELS_MAX]
+    top = next((i for i, level in enumerate(chain) if os.path.lexists(level / ".git")), 0)
+    yield from chain[: top + 1]
+
+
+def _tool_table(path: Path) -> SettingsFile | None:
+    content = _content(path)
+    if content is None or b"outlast" not in content:
+        return None  # without our name it is not worth a parser
+    tool = _parse(path, content).get("tool")
+    table = tool.get("outlast") if isinstance(tool, dict) else None
+    return SettingsFile(path, content, table, "[tool.outlast]") if isinstance(table, dict) else None
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        with path.open("rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Denied(f"`{path}` cannot be read: {error.strerror}", hint=f"`ls -l {path}`") from error
+    if len(content) > FILE_BYTES_MAX:
+        raise UsageError(
+            f"`{path}` is above {FILE_BYTES_MAX:,} bytes, no settings are", hint="remove what is no setting"
+        )
+    return content
+
+
+def _parse(path: Path, content: bytes) -> dict[str, Any]:
+    """Imports the parser here: most commands meet no file, and it costs a tenth of their time."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document: dict[str, Any] = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"`{path}` is not TOML: {error}", hint="see https://toml.io for the form") from error
+    return document

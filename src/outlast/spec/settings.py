@@ -1,0 +1,113 @@
+"""Every setting that flags, variables and files can give, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from outlast.errors import UsageError
+from outlast.spec.duration import parse_duration
+from outlast.spec.environment import check_env
+from outlast.spec.machine import CPUS_MAX, GPUS_MAX, parse_count
+from outlast.spec.names import check_label, shown
+from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT
+
+RETRIES_MAX = 1000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`read` takes what a file or a variable holds and answers the value, or raises UsageError with the legal form."""
+
+    name: str
+    read: Callable[[Any], Any]
+    default: Any = None
+    variable: str = ""
+    """Empty: cannot be given by a variable, because the trainer's own variables have that name."""
+
+    guarded: bool = False
+    """Says where data and money go: a repository that was merely cloned may not set it."""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str) and value and "\0" not in value:
+        return value
+    raise UsageError(f"{_seen(value)} is no text", hint='write it as `"text"`')
+
+
+def _count(option: str, lowest: int, highest: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        return parse_count(option, _number_text(value), lowest, highest)
+
+    return read
+
+
+def _duration(value: Any) -> float:
+    return parse_duration(_number_text(value))
+
+
+def _number_text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return repr(value)
+    return str(value)
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    """A list of words, or one line that is split as a shell would."""
+    if isinstance(value, str):
+        import shlex
+
+        try:
+            return tuple(shlex.split(value))
+        except ValueError as error:
+            raise UsageError(f"{shown(value)} cannot be split into words: {error}", hint="close the quote") from error
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise UsageError(f"{_seen(value)} is no list of words", hint='write `["--resume", "last.pt"]`')
+
+
+def _table(check: Callable[[str, str], tuple[str, str]]) -> Callable[[Any], dict[str, str]]:
+    def read(value: Any) -> dict[str, str]:
+        if isinstance(value, str):
+            value = dict(one.partition("=")[::2] for one in value.split(",") if one)
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{_seen(value)} is no table", hint='write `{ key = "value" }`')
+        return dict(check(str(name), _plain_text(item)) for name, item in value.items())
+
+    return read
+
+
+def _plain_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise UsageError(f"{_seen(value)} is no text", hint='write it as `"text"`')
+
+
+def _seen(value: Any) -> str:
+    return shown(value if isinstance(value, str) else repr(value))
+
+
+SETTINGS = (
+    Setting("home", _text, variable="OUTLAST_HOME", guarded=True),
+    Setting("on", _text, "local", variable="OUTLAST_ON"),
+    Setting("cpus", _count("--cpus", 1, CPUS_MAX), 1, variable="OUTLAST_CPUS"),
+    Setting("gpus", _count("--gpus", 0, GPUS_MAX), 0, variable="OUTLAST_GPUS"),
+    Setting("retries", _count("--retries", 0, RETRIES_MAX), 0, variable="OUTLAST_RETRIES"),
+    Setting("max-run", _duration, MAX_RUN_SECONDS_DEFAULT, variable="OUTLAST_MAX_RUN"),
+    Setting("stall", _duration, None, variable="OUTLAST_STALL"),
+    Setting("checkpoint-dir", _text, ""),
+    Setting("output-dir", _text, ""),
+    Setting("resume-args", _words, (), variable="OUTLAST_RESUME_ARGS"),
+    Setting("labels", _table(lambda key, value: check_label(f"{key}={value}")), {}, variable="OUTLAST_LABELS"),
+    Setting("env", _table(check_env), {}),
+)
+BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+
+
+def normal_name(text: str) -> str:
+    """Any option may be written with underscores; `label` is what the flag is called."""
+    name = text.replace("_", "-")
+    return "labels" if name == "label" else name
