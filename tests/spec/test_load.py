@@ -91,6 +91,7 @@ def test_a_pyproject_that_never_names_us_is_not_even_parsed(repository: Path, us
         ("resume_args = \"--resume 'a b'\"", "resume-args", ("--resume", "a b")),
         ('labels = { team = "vision" }', "labels", {"team": "vision"}),
         ("env = { LR = 0.1, FAST = true }", "env", {"LR": "0.1", "FAST": "true"}),
+        ('name = "spirals"', "name", "spirals"),
         ('checkpoint-dir = "out"', "checkpoint-dir", "out"),
     ],
 )
@@ -118,6 +119,7 @@ def test_tables_are_joined_name_by_name(repository: Path, user_file: Path) -> No
         'cpus = "many"',
         "cpus = [1]",
         "on = 3",
+        'name = "A b"',
         'on = ""',
         'max-run = "soon"',
         "resume-args = 3",

@@ -10,7 +10,7 @@ from outlast.errors import UsageError
 from outlast.spec.duration import parse_duration
 from outlast.spec.environment import check_env
 from outlast.spec.machine import CPUS_MAX, GPUS_MAX, parse_count
-from outlast.spec.names import check_label, shown
+from outlast.spec.names import check_label, check_name, shown
 from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT
 
 RETRIES_MAX = 1000
@@ -92,6 +92,7 @@ def _seen(value: Any) -> str:
 
 SETTINGS = (
     Setting("home", _text, variable="OUTLAST_HOME", guarded=True),
+    Setting("name", lambda value: check_name(_text(value)), "", variable="OUTLAST_NAME"),
     Setting("on", _text, "local", variable="OUTLAST_ON"),
     Setting("cpus", _count("--cpus", 1, CPUS_MAX), 1, variable="OUTLAST_CPUS"),
     Setting("gpus", _count("--gpus", 0, GPUS_MAX), 0, variable="OUTLAST_GPUS"),
