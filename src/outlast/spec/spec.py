@@ -54,6 +54,9 @@ class Drill:
     steps_max: int | None = None
     """Caps every `outlast.steps` from outside."""
 
+    save_steps: int | None = None
+    """The library saves at least so often, whatever the script says: a drill of a minute meets saves that come every hour."""
+
     pauses: Mapping[str, str] = field(default_factory=dict)
     """Attempt number -> `step:N` or `save:N`: where the library stops and waits for its killer."""
 
