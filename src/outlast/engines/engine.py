@@ -42,6 +42,9 @@ class LaunchState:
     condition: Condition
     why: str = ""
     machines: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
+    """Where the machines' own files are, one for each of `machines`, if they are on this computer."""
+
 
     @property
     def alive(self) -> bool:

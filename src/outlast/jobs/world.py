@@ -53,9 +53,17 @@ class World:
         known = self._known_homes()
         if home.url in known:
             return
+        self._write_homes([home.url, *known][:HOMES_MAX])
+
+    def forget_home(self, home: Home) -> None:
+        known = self._known_homes()
+        if home.url in known:
+            self._write_homes([url for url in known if url != home.url])
+
+    def _write_homes(self, urls: list[str]) -> None:
         path = self.user_dir / "homes.json"
         temporary = path.with_name(f".homes-{os.getpid()}")
-        temporary.write_text(json.dumps([home.url, *known][:HOMES_MAX], indent=1))
+        temporary.write_text(json.dumps(urls, indent=1))
         temporary.replace(path)
 
     def homes(self, url: str | None = None) -> Iterator[Home]:
