@@ -1,0 +1,241 @@
+"""Drill: a training once in peace and once with its machines killed, and whether anybody could tell the difference."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from outlast.errors import OutlastError, UsageError
+from outlast.folder.folder import nonce
+from outlast.jobs.asked import Asked
+from outlast.jobs.drill_evidence import problems_of
+from outlast.jobs.drill_like import asked_like
+from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Plan, TooShort, plan_kills
+from outlast.jobs.drill_probe import choose_steps
+from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner, Story
+from outlast.jobs.drill_verdict import DrillResult, blame
+from outlast.jobs.pull import pull
+from outlast.jobs.submit import ENGINE_DEFAULT
+from outlast.jobs.world import World
+from outlast.results.compare.directories import Comparison, compare_directories, describe
+from outlast.spec.names import name_of_target
+
+SEEDS = 1 << 32
+SURVIVED = "survived"
+"""Marks the directory of a drill that nobody needs to look at: the next drill removes it."""
+
+
+def drill(
+    world: World,
+    asked: Asked,
+    *,
+    kills: int = KILLS_DEFAULT,
+    seed: int | None = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    compare: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    tolerance: float | None = None,
+    like: str | None = None,
+    notice_seconds: float = NOTICE_SECONDS,
+    report: Callable[[str], None] = lambda line: None,
+) -> DrillResult:
+    """`TooShort` (a UsageError) where nothing can be proved; any other end is in the result."""
+    if steps is not None and seconds is not None:
+        raise UsageError("`--steps` and `--for` exclude each other", hint="give one of them")
+    if steps is not None and steps < 1:
+        raise UsageError(f"`--steps {steps}` leaves no step to drill")
+    if tolerance is not None and not tolerance >= 0:
+        raise UsageError(f"`--tolerance {tolerance}` is not a number from 0 on")
+    asked = asked_like(world, asked, like)
+    seed = world.random.randrange(SEEDS) if seed is None else seed
+    prepared = prepare(
+        world,
+        asked,
+        steps=steps,
+        seconds=seconds,
+        kills=kills,
+        compared=Compared(tuple(compare), tuple(ignore), tolerance),
+        notice_seconds=notice_seconds,
+        report=report,
+    )
+    try:
+        result = prepared.kill(kills, seed)
+    except TooShort:
+        prepared.remove()
+        raise
+    if result.survived:
+        prepared.tidy(result)
+        report(f"Results: `{result.directory}`")
+    else:
+        report(f"Everything is kept in `{prepared.directory}`")
+    return result
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What is compared, and how closely."""
+
+    compare: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    tolerance: float | None = None
+
+    def directories(self, reference: Path, other: Path) -> Comparison:
+        return compare_directories(reference, other, compare=self.compare, ignore=self.ignore, tolerance=self.tolerance)
+
+
+ALL_TO_THE_BIT = Compared()
+
+
+@dataclass
+class Prepared:
+    """A reference that has run; it can be drilled with one seed after another."""
+
+    runner: Runner
+    directory: Path
+    reference: Story
+    steps_max: int | None
+    compared: Compared
+
+    def kill(self, kills: int, seed: int) -> DrillResult:
+        report = self.runner.report
+        plan = plan_kills(_course(self.reference), kills, Random(seed))
+        report(f"The same with {kills} {'kill' if kills == 1 else 'kills'} (`--seed {seed}`)")
+        story = self.runner.run(plan, self.steps_max, self.reference)
+        problems = problems_of(self.reference, story, self.runner.notice_seconds)
+        comparison: Comparison | None = None
+        if story.succeeded:
+            results = self._results(story)
+            comparison = self.compared.directories(self._results(self.reference), results)
+            if not comparison.same:
+                problems += blame(comparison, self._repeated())
+        result = DrillResult(
+            survived=comparison is not None and comparison.same and not problems,
+            identical=comparison is not None and comparison.identical,
+            kills=len(story.killed),
+            attempts=len(story.head.attempts),
+            steps_lost=sum(attempt.steps_lost or 0 for attempt in story.head.attempts.values()),
+            goodput=story.status.goodput.document()["ratio"],
+            problems=tuple(problems),
+            directory=str(self.directory / story.job.id),
+        )
+        _tell(result, comparison, report)
+        return result
+
+    def _results(self, story: Story) -> Path:
+        """The final checkpoint and outputs of a job, in a directory of this drill."""
+        directory = self.directory / story.job.id
+        pull(story.job, to=str(directory))
+        return directory
+
+    def _repeated(self) -> Comparison:
+        self.runner.report("A difference: running the reference again, to see whether it repeats itself")
+        again = self.runner.run(Plan(), self.steps_max)
+        if not again.succeeded:
+            raise OutlastError(f"the reference succeeded once and then {again.head.state.value}: {again.head.reason}")
+        return self.compared.directories(self._results(self.reference), self._results(again))
+
+    def remove(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.runner.world.forget_home(self.reference.job.home)
+
+    def tidy(self, result: DrillResult) -> None:
+        """Only the results of the killed training stay, and those until the next drill."""
+        (self.directory / SURVIVED).touch()
+        for path in self.directory.iterdir():
+            if path.is_dir() and str(path) != result.directory:
+                shutil.rmtree(path, ignore_errors=True)
+        self.runner.world.forget_home(self.reference.job.home)
+
+
+def prepare(
+    world: World,
+    asked: Asked,
+    *,
+    kills: int = KILLS_DEFAULT,
+    steps: int | None = None,
+    seconds: float | None = None,
+    compared: Compared = ALL_TO_THE_BIT,
+    notice_seconds: float = NOTICE_SECONDS,
+    report: Callable[[str], None] = lambda line: None,
+) -> Prepared:
+    """Runs the reference, in a home of its own inside the user's directory."""
+    engine = world.engine(asked.on or ENGINE_DEFAULT)
+    if not engine.capabilities.preempts:
+        raise UsageError(f"the engine `{engine.name}` cannot be drilled", hint="`--on local` can")
+    directory = _new_directory(world, asked)
+    asked = replace(asked, home=str(directory / "home"), name=asked.name or name_of_target(asked.target), job_id=None)
+    runner = Runner(world, asked, report, notice_seconds)
+    if seconds is not None:
+        steps = choose_steps(runner, seconds, kills)
+    report(f"Reference: `{asked.target}` without a kill")
+    reference = runner.run(Plan(), steps)
+    if not reference.succeeded:
+        head = reference.head
+        raise OutlastError(
+            f"the reference itself {head.state.value}, without any kill: {head.reason}",
+            state=f"everything is kept in `{directory}`",
+            hint=f"`outlast logs {reference.job.folder_url}` shows what it said",
+        )
+    report(_course_words(reference))
+    return Prepared(runner, directory, reference, steps, compared)
+
+
+def _course(reference: Story) -> Course:
+    last = reference.head.checkpoints[-1] if reference.head.checkpoints else None
+    loop = last is not None and last.complete
+    return Course(
+        seconds=reference.seconds,
+        steps=last.step if last is not None and loop else None,
+        commit_seconds=tuple(commit.seconds for commit in reference.commits if commit.seconds < reference.seconds),
+        saves_by_library=reference.by_library,
+    )
+
+
+def _course_words(reference: Story) -> str:
+    course = _course(reference)
+    trained = f"{course.steps:,} steps" if course.steps is not None else "trained"
+    return f"  {trained} in {course.seconds:.1f} s"
+
+
+def _tell(result: DrillResult, comparison: Comparison | None, report: Callable[[str], None]) -> None:
+    goodput = "" if result.goodput is None else f", goodput {result.goodput:.0%}"
+    report(
+        f"{'Survived' if result.survived else 'Not survived'}: {result.kills} kills, {result.attempts} attempts, "
+        f"{result.steps_lost:,} steps lost{goodput}"
+    )
+    if comparison is not None:
+        _tell_comparison(comparison, report)
+    for problem in result.problems:
+        report(f"problem: {problem.words}")
+        if problem.hint:
+            report(f"  hint: {problem.hint}")
+
+
+def _tell_comparison(comparison: Comparison, report: Callable[[str], None]) -> None:
+    count = len(comparison.files)
+    what = (
+        f"final checkpoint and outputs, {count} {'file' if count == 1 else 'files'}, compared by {comparison.rules()}"
+    )
+    if comparison.identical:
+        report(f"Bit-identical to the uninterrupted training: {what}")
+        return
+    report(f"{'The same within the tolerance' if comparison.same else 'Different'}: {what}")
+    for file in comparison.files:
+        if file.difference or file.within is not None:
+            report(f"  {describe(file)}")
+
+
+def _new_directory(world: World, asked: Asked) -> Path:
+    """Beside it, the drills of before that were survived are removed."""
+    drills = world.user_dir / "drills"
+    drills.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for old in drills.iterdir():
+        if (old / SURVIVED).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    directory = drills / f"{name_of_target(asked.target)}-{nonce(world.random)[:6]}"
+    directory.mkdir(mode=0o700)
+    return directory

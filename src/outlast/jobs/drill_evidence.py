@@ -1,0 +1,117 @@
+"""What a killed job's story says against its script: pure functions from two stories to problems."""
+
+from __future__ import annotations
+
+from outlast.folder.records import Attempt, State
+from outlast.jobs.drill_plan import Kind
+from outlast.jobs.drill_runner import Killed, Story
+from outlast.jobs.drill_verdict import Problem, Wrong
+
+EXIT_ENDED = 128 + 9
+"""SIGKILL: the trainer had to be ended."""
+
+LEFT_SECONDS_MAX = 5.0
+"""A trainer that finishes that soon after a notice was only faster than its notice."""
+
+
+def problems_of(reference: Story, story: Story, notice_seconds: float) -> list[Problem]:
+    found = [_began_at_zero(reference, story), _torn(story), _failed(story)]
+    for killed in story.killed:
+        if killed.kill.kind is Kind.NOTICED:
+            found.append(_ran_on(story, killed, notice_seconds) or _lost_steps(story, killed))
+    return [problem for problem in found if problem is not None]
+
+
+def _began_at_zero(reference: Story, story: Story) -> Problem | None:
+    """A resumed attempt that commits what the reference had committed before the restored checkpoint has begun again before it."""
+    for number in sorted(story.head.attempts, key=int):
+        restored = story.head.attempts[number].resumed_from_step
+        commits = [commit for commit in story.commits if commit.attempt == int(number)]
+        if restored is None or not commits:
+            continue
+        first = commits[0]
+        again = first.step < restored if story.by_library else _is_older(reference, story, int(number))
+        if again:
+            return Problem(
+                Wrong.BEGAN_AT_ZERO,
+                f"attempt {number} began at zero although a checkpoint was there: what it saved first is what the "
+                "uninterrupted training had saved before that checkpoint",
+                'look for the newest checkpoint when the script starts and go on from it; `--resume-args "--resume PATH"` '
+                "adds arguments to attempts that begin with one",
+            )
+    return None
+
+
+def _is_older(reference: Story, story: Story, attempt: int) -> bool:
+    first_seen: dict[tuple[str, str], int] = {}
+    for place, commit in enumerate(reference.commits):
+        for file in commit.files.items():
+            first_seen.setdefault(file, place)
+    before = [commit for commit in story.commits if commit.attempt < attempt]
+    if not before:
+        return False
+    restored = set(before[-1].files.items())
+    places = [first_seen[file] for file in restored if file in first_seen]
+    first = next(commit for commit in story.commits if commit.attempt == attempt)
+    new = [file for file in first.files.items() if file not in restored]
+    return bool(places and new) and all(first_seen.get(file, max(places) + 1) < max(places) for file in new)
+
+
+def _torn(story: Story) -> Problem | None:
+    if story.torn is None:
+        return None
+    torn = story.torn
+    whole = f" of at least {torn.whole_bytes:,}" if torn.bytes < torn.whole_bytes else ""
+    return Problem(
+        Wrong.TORN,
+        f"`{torn.path}` is written in place and was caught torn, with {torn.bytes:,} bytes{whole}: a machine that dies at "
+        "that moment leaves a checkpoint that cannot be read",
+        "write to another name in the same directory and then `os.replace` it into place",
+    )
+
+
+def _failed(story: Story) -> Problem | None:
+    head = story.head
+    if head.state is State.SUCCEEDED:
+        return None
+    last = head.attempts.get(str(head.attempt))
+    began = (
+        ""
+        if last is None or last.resumed_from_step is None
+        else f", which began with the checkpoint of step {last.resumed_from_step:,},"
+    )
+    return Problem(
+        Wrong.FAILED,
+        f"attempt {head.attempt}{began} {head.state.value}: {head.reason or 'no reason is recorded'}",
+        f"`outlast logs {story.job.folder_url} --attempt {head.attempt}` shows what it said",
+    )
+
+
+def _attempt(story: Story, killed: Killed) -> Attempt:
+    return story.head.attempts[str(killed.kill.attempt)]
+
+
+def _ran_on(story: Story, killed: Killed, notice_seconds: float) -> Problem | None:
+    attempt = _attempt(story, killed)
+    finished = attempt.exit_code == 0 and killed.leaving_seconds > LEFT_SECONDS_MAX
+    if attempt.exit_code not in (None, EXIT_ENDED) and not finished:
+        return None
+    return Problem(
+        Wrong.RAN_ON,
+        f"attempt {killed.kill.attempt} ran on after the notice: it was told to leave and had not left after "
+        f"{min(killed.leaving_seconds, notice_seconds):.0f} s",
+        "`outlast.steps` and `outlast.batches` leave by themselves between two steps; any other script should save and exit "
+        "on SIGTERM, or at least not ignore it",
+    )
+
+
+def _lost_steps(story: Story, killed: Killed) -> Problem | None:
+    """With the library a notice costs nothing: it saves before it leaves."""
+    attempt = _attempt(story, killed)
+    if not story.by_library or not attempt.steps_lost or attempt.exit_code == 0:
+        return None
+    return Problem(
+        Wrong.LOST_STEPS,
+        f"attempt {killed.kill.attempt} lost {attempt.steps_lost:,} steps although it had a notice: it left without saving",
+        "a save must fit into the time that a notice gives; let `outlast.steps` decide when to leave",
+    )

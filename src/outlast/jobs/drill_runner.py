@@ -1,0 +1,270 @@
+"""One job of a drill, from submit to end: with the kills of its plan, and everything noted that its verdict needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from outlast.engines.engine import Engine
+from outlast.errors import KeyMissing
+from outlast.folder.records import Checkpoint, Head, State
+from outlast.jobs.asked import Asked
+from outlast.jobs.drill_plan import Kill, Kind, Plan, TooShort
+from outlast.jobs.drill_watch import Torn, Watch, checkpoint_directory
+from outlast.jobs.job import Job, as_launch
+from outlast.jobs.look import look
+from outlast.jobs.stop import stop
+from outlast.jobs.submit import submit
+from outlast.jobs.world import World
+from outlast.results.status import Status
+
+LOOK_SECONDS = 1.0
+POLL_SECONDS_MAX = 0.05
+HUNT_SECONDS = 0.002
+"""How often a directory is looked at while a save is waited for: a write of a few milliseconds is still seen."""
+
+COMMIT_SECONDS_MAX = 60.0
+"""How long a paused trainer is left alone, so that what it saved is committed before it is killed."""
+
+NOTICE_SECONDS = 30.0
+"""As on a Spot machine."""
+
+STOP_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A checkpoint as it was committed."""
+
+    attempt: int
+    step: int
+    seconds: float
+    """Since its attempt began to train."""
+
+    files: Mapping[str, str]
+    """Path in the checkpoint directory -> sha256."""
+
+
+@dataclass(frozen=True)
+class Killed:
+    kill: Kill
+    step: int | None
+    """The last step that the trainer was seen at."""
+
+    seconds: float
+    """Since its attempt began to train."""
+
+    leaving_seconds: float
+    """From the notice, or the kill, until the machine was gone."""
+
+
+@dataclass
+class Story:
+    """What happened to one job."""
+
+    job: Job
+    status: Status
+    commits: list[Commit] = field(default_factory=list)
+    killed: list[Killed] = field(default_factory=list)
+    torn: Torn | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Path in the checkpoint directory -> the smallest size that was committed."""
+
+    by_library: bool = False
+
+    @property
+    def head(self) -> Head:
+        return self.status.head
+
+    @property
+    def seconds(self) -> float:
+        """Of the last attempt, from its start to its end."""
+        last = self.head.attempts[str(self.head.attempt)]
+        began_at = last.running_at if last.running_at is not None else last.started_at
+        return (last.ended_at or began_at) - began_at
+
+    @property
+    def succeeded(self) -> bool:
+        return self.head.state is State.SUCCEEDED
+
+
+@dataclass(frozen=True)
+class Runner:
+    """How the jobs of one drill are run."""
+
+    world: World
+    asked: Asked
+    report: Callable[[str], None]
+    notice_seconds: float = NOTICE_SECONDS
+
+    def run(self, plan: Plan, steps_max: int | None, reference: Story | None = None) -> Story:
+        """To the job's end, whatever it is. An interrupted drill leaves nothing running."""
+        submitted = submit(self.world, replace(self.asked, drill=plan.drill(steps_max)))
+        run = _Run(self, submitted.job, plan, reference)
+        try:
+            return run.follow()
+        except BaseException:
+            stop(self.world, submitted.job, grace_seconds=STOP_SECONDS)
+            raise
+
+
+class _Run:
+    def __init__(self, runner: Runner, job: Job, plan: Plan, reference: Story | None) -> None:
+        self.runner = runner
+        self.world = runner.world
+        self.clock = runner.world.clock
+        self.job = job
+        self.kills = {kill.attempt: kill for kill in plan.kills}
+        self.reference = reference
+        self.story = Story(job, look(self.world, job))
+        record = job.folder.read_launch(self.story.head.launch)
+        self.launch = as_launch(job, record, job.spec())
+        self.engine: Engine = self.world.engine(record.engine)
+        self.attempt = 0
+        self.began_at = 0.0
+        self.paused_at: float | None = None
+        self.watch: Watch | None = None
+        self.look_at = 0.0
+        self.noted: set[str] = set()
+
+    def follow(self) -> Story:
+        while True:
+            head = self.job.folder.read_head().head
+            if head.attempt != self.attempt:
+                self._begin(head)
+            self._note_commits(head)
+            if head.state.final:
+                self.story.status = look(self.world, self.job)
+                self._check_all_done(head)
+                return self.story
+            kill = self.kills.get(self.attempt)
+            if kill is not None and self._due(kill, head) and self._carry_out(kill):
+                del self.kills[self.attempt]
+                continue
+            self._look_after()
+            self.clock.sleep(self._pause(kill))
+
+    def _begin(self, head: Head) -> None:
+        self.attempt = head.attempt
+        self.began_at = self.clock.monotonic()
+        self.paused_at, self.watch = None, None
+        attempt = head.attempts[str(head.attempt)]
+        if head.attempt > 1:
+            step = attempt.resumed_from_step
+            before = head.attempts.get(str(head.attempt - 1))
+            lost = before.steps_lost if before is not None else None
+            said = "" if lost is None else f", {lost:,} steps lost" if lost else ", nothing lost"
+            self.runner.report(
+                f"  attempt {head.attempt} began {'at the beginning' if step is None else f'at step {step:,}'}{said}"
+            )
+
+    def _note_commits(self, head: Head) -> None:
+        for checkpoint in head.checkpoints:
+            if checkpoint.attempt and checkpoint.name not in self.noted:
+                self.noted.add(checkpoint.name)
+                self._note_commit(head, checkpoint)
+
+    def _note_commit(self, head: Head, checkpoint: Checkpoint) -> None:
+        try:
+            manifest = self.job.folder.read_manifest(checkpoint.name)
+        except KeyMissing:
+            return  # A newer one has replaced it already.
+        attempt = head.attempts[str(checkpoint.attempt)]
+        began_at = attempt.running_at if attempt.running_at is not None else attempt.started_at
+        files = {}
+        for file in manifest.files:
+            kind, _, path = file.path.partition("/")
+            if kind == "checkpoint":
+                files[path] = file.sha256
+                self.story.sizes[path] = min(file.bytes, self.story.sizes.get(path, file.bytes))
+                self.story.by_library |= path.startswith("step-") and path.endswith("/checkpoint.json")
+        seconds = max(0.0, checkpoint.committed_at - began_at)
+        self.story.commits.append(Commit(checkpoint.attempt, checkpoint.step, seconds, files))
+
+    def _check_all_done(self, head: Head) -> None:
+        """A training that ended before all kills were made has proved nothing, unless it ended badly."""
+        if head.state is not State.SUCCEEDED or not self.kills or self._ran_to_its_end():
+            return
+        kill = self.kills[min(self.kills)]
+        raise TooShort(
+            f"too short to drill: it ended before kill {kill.attempt} ({kill.kind.value}) could be made",
+            hint="let it train longer, save more often, or ask for fewer `--kills`; another `--seed` kills at other moments",
+        )
+
+    def _ran_to_its_end(self) -> bool:
+        """The last kill was a notice, and the trainer did not leave: what follows cannot come any more."""
+        return bool(self.story.killed) and self.story.killed[-1].kill.attempt == self.attempt
+
+    # The moment.
+
+    def _due(self, kill: Kill, head: Head) -> bool:
+        if kill.pause:
+            return self._is_paused(kill, head)
+        if not head.checkpoints or self.clock.monotonic() - self.began_at < self._wait_seconds(kill, head):
+            return False
+        if kill.kind is not Kind.SAVING:
+            return True
+        return self._is_saving()
+
+    def _is_paused(self, kill: Kill, head: Head) -> bool:
+        """Held by the library; and what it had saved before is committed, so that the kill comes after a checkpoint."""
+        beat = self.job.folder.read_beat(self.attempt)
+        if beat is None or beat.doing != f"paused {kill.pause}":
+            return False
+        if self.paused_at is None:
+            self.paused_at = self.clock.monotonic()
+        return bool(head.checkpoints) or self.clock.monotonic() - self.paused_at > COMMIT_SECONDS_MAX
+
+    def _wait_seconds(self, kill: Kill, head: Head) -> float:
+        """By the reference's clock: when the kill is to come, less what the restored checkpoint had done already."""
+        if self.reference is None:
+            return 0.0
+        restored = head.attempts[str(self.attempt)].resumed_from_step
+        done = [commit.seconds for commit in self.reference.commits if restored is not None and commit.step <= restored]
+        return max(0.0, kill.share * self.reference.seconds - max(done, default=0.0))
+
+    def _is_saving(self) -> bool:
+        if self.watch is None:
+            directories = self.engine.state(self.launch).directories
+            if directories:
+                directory = checkpoint_directory(Path(directories[0]), self.runner.asked.checkpoint_dir)
+                self.watch = Watch(directory, self.reference.sizes if self.reference else {})
+            return False
+        writing = self.watch.writing()
+        self.story.torn = self.story.torn or self.watch.torn
+        return writing
+
+    def _pause(self, kill: Kill | None) -> float:
+        if self.watch is not None and kill is not None:
+            return HUNT_SECONDS
+        return min(POLL_SECONDS_MAX, max(0.005, self.job.folder.store.poll_seconds))
+
+    def _look_after(self) -> None:
+        now = self.clock.monotonic()
+        if now >= self.look_at:
+            self.look_at = now + LOOK_SECONDS
+            look(self.world, self.job)
+
+    # The kill.
+
+    def _carry_out(self, kill: Kill) -> bool:
+        """False: there was no machine to take, it has just ended by itself."""
+        seconds = self.clock.monotonic() - self.began_at
+        notice = self.runner.notice_seconds if kill.kind is Kind.NOTICED else 0.0
+        beat = self.job.folder.read_beat(self.attempt)
+        step = beat.step if beat else None
+        begun_at = self.clock.monotonic()
+        taken = self.engine.preempt(self.launch, notice_seconds=notice)
+        leaving = self.clock.monotonic() - begun_at
+        if not taken:
+            return False
+        self.story.killed.append(Killed(kill, step, seconds, leaving))
+        where = f"at step {step:,}" if step is not None else f"after {seconds:.1f} s"
+        words = {
+            Kind.SUDDEN: "without notice",
+            Kind.SAVING: "in mid-save, without notice",
+            Kind.NOTICED: f"with {notice:.0f} s of notice, of which it used {leaving:.1f} s",
+        }
+        self.runner.report(f"Kill {len(self.story.killed)}: attempt {self.attempt}, {where}, {words[kill.kind]}")
+        return True

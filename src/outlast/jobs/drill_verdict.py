@@ -1,0 +1,94 @@
+"""What a drill found: the result, and what a script does wrong, in words."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from outlast.errors import EXIT_DONE, EXIT_FAILED
+from outlast.results.compare.directories import Comparison, describe
+
+FILES_NAMED_MAX = 8
+
+
+class Wrong(enum.Enum):
+    BEGAN_AT_ZERO = "began at zero"
+    TORN = "torn file"
+    RAN_ON = "ran on"
+    LOST_STEPS = "lost steps"
+    NOT_DETERMINISTIC = "not deterministic"
+    RESUMES_DIFFERENTLY = "resumes differently"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Problem:
+    wrong: Wrong
+    words: str
+    hint: str = ""
+
+    def document(self) -> dict[str, str]:
+        return {"wrong": self.wrong.value, "words": self.words, "hint": self.hint}
+
+
+@dataclass(frozen=True)
+class DrillResult:
+    survived: bool
+    identical: bool
+    kills: int
+    attempts: int
+    steps_lost: int
+    goodput: float | None
+    problems: tuple[Problem, ...]
+    directory: str
+    """Where the final checkpoint and outputs of the killed training are."""
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_DONE if self.survived else EXIT_FAILED
+
+    def document(self) -> dict[str, Any]:
+        """The object of `drill --json`."""
+        return {
+            "survived": self.survived,
+            "identical": self.identical,
+            "kills": self.kills,
+            "attempts": self.attempts,
+            "steps_lost": self.steps_lost,
+            "goodput": self.goodput,
+            "problems": [problem.document() for problem in self.problems],
+        }
+
+
+def blame(killed: Comparison, repeated: Comparison) -> list[Problem]:
+    """Whose fault a difference is: `repeated` compares the reference with itself, run a second time without any kill."""
+    restless = {file.path for file in repeated.differences}
+    problems = []
+    if restless:
+        names = _names(sorted(restless))
+        problems.append(
+            Problem(
+                Wrong.NOT_DETERMINISTIC,
+                f"your script is not deterministic: run twice without a kill, it made different {names}",
+                "seed every generator (and on a GPU ask for deterministic algorithms); `--ignore GLOB` leaves files out that "
+                "hold times or names, `--tolerance X` lets small differences of numbers pass",
+            )
+        )
+    unlike = [file for file in killed.differences if file.path not in restless]
+    if unlike:
+        listed = "; ".join(describe(file) for file in unlike[:FILES_NAMED_MAX])
+        more = f"; and {len(unlike) - FILES_NAMED_MAX} more" if len(unlike) > FILES_NAMED_MAX else ""
+        problems.append(
+            Problem(
+                Wrong.RESUMES_DIFFERENTLY,
+                f"it does not resume as it was: twice without a kill it made the same, after the kills another: {listed}{more}",
+                "save and restore all that the training depends on: model, optimiser, schedule, generators, position in the data",
+            )
+        )
+    return problems
+
+
+def _names(paths: list[str]) -> str:
+    named = ", ".join(f"`{path}`" for path in paths[:FILES_NAMED_MAX])
+    return named if len(paths) <= FILES_NAMED_MAX else f"{named} and {len(paths) - FILES_NAMED_MAX} more"
