@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ class PieceKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogPiece:
-    """`begin` and `end` frame an attempt; `bytes` of one rank come in order; `gap` stands where some of them are lost."""
+    """`begin` and `end` frame an attempt; `bytes` of one rank come in order; `gap` stands where some are lost."""
 
     kind: PieceKind
     attempt: int
@@ -43,8 +44,8 @@ class LogPiece:
 class LogReader:
     """Reads a log while it grows: every call of `read` yields what has come since the last one.
 
-    It only reads. Who wants lines within a fraction of a second rings the bell (`Folder.ring`), so that the agent keeps the
-    tail fresh; without it, segments come as they are sealed.
+    It only reads. Who wants lines within a fraction of a second rings the bell (`Folder.ring`), so that the agent keeps
+    the tail fresh; without it, segments come as they are sealed.
     """
 
     def __init__(self, folder: Folder, *, attempt: int | None = None, stream: str = "log") -> None:
@@ -55,7 +56,7 @@ class LogReader:
         self._begun = False
         self._ranks: list[_RankReader] | None = None
         self.ended = False
-        """Nothing more will come: the attempt that was asked for is over, or head was final when the last `read` began."""
+        """Nothing more will come: the attempt asked for is over, or head was final when the last `read` began."""
 
     def read(self) -> Iterator[LogPiece]:
         head = self._folder.existing_head().head
@@ -94,33 +95,27 @@ class LogReader:
 
     def _check_attempt(self, head: Head) -> None:
         if self._only is not None and not 1 <= self._only <= head.attempt:
-            legal = (
-                "none has begun"
-                if head.attempt == 0
-                else f"there are 1 to {head.attempt}"
-                if head.attempt > 1
-                else "there is only 1"
-            )
+            legal = {0: "none has begun", 1: "there is only 1"}.get(head.attempt, f"there are 1 to {head.attempt}")
             raise NotFound(f"job `{self._folder.job}` has no attempt {self._only}: {legal}")
 
 
 class _RankReader:
     """One rank's stream in one attempt."""
 
-    def __init__(self, folder: Folder, stream: str, attempt: int, rank: int) -> None:
+    def __init__(self, folder: Folder, stream: str, attempt: int, rank: int, position: int = 0) -> None:
         self._folder = folder
         self._stream = stream
         self._attempt = attempt
         self._rank = rank
-        self._position = 0
+        self._position = position
         self._after = ""
 
     def read(self, over: bool) -> Iterator[LogPiece]:
         yield from self._read_segments()
         offset, data = self._read_tail()
         if offset > self._position:
-            # The agent sealed a segment between our list and our look at the tail, and a list made now shows it; what is
-            # missing still after that was dropped by the cap.
+            # The agent sealed a segment between our list and our look at the tail, and a list made now shows it; what
+            # is still missing after that was dropped by the cap.
             yield from self._read_segments()
         if offset + len(data) > self._position:
             yield from self._take(offset, data)
@@ -181,3 +176,21 @@ def _offset(text: str) -> int | None:
 def read_log(folder: Folder, *, attempt: int | None = None, stream: str = "log") -> Iterator[LogPiece]:
     """What there is by now, and no more."""
     return LogReader(folder, attempt=attempt, stream=stream).read()
+
+
+def read_last(folder: Folder, attempt: int, *, bytes_max: int, stream: str = "log", rank: int = 0) -> bytes:
+    """The end of one rank's stream, without reading all that stands before it."""
+    prefix = folder.keys.stream(attempt, stream, rank)
+    newest: deque[tuple[int, int]] = deque()
+    held = 0
+    for entry in folder.store.list(prefix):
+        offset = _offset(entry.key.removeprefix(prefix))
+        if offset is not None:
+            newest.append((offset, entry.bytes))
+            held += entry.bytes
+            while held - newest[0][1] >= bytes_max:
+                held -= newest.popleft()[1]
+    data = b""
+    for piece in _RankReader(folder, stream, attempt, rank, newest[0][0] if newest else 0).read(over=False):
+        data = (data + piece.data)[-bytes_max:]
+    return data
