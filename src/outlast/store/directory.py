@@ -1,0 +1,168 @@
+"""A directory as a store: no locks, no server, safe against writers that stop at any moment and wake up later.
+
+An object that is written with conditions is a row of generations (`generations.py`): a write links a complete file to the
+next number, which fails if the number is taken. An object that is written without condition is one file, renamed into place,
+which a person can open.
+
+A network file system must show new names at once: mount NFS with `lookupcache=none` or `positive`. Where a file system folds
+case (macOS), two keys that differ in nothing else are one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from outlast.clock import SYSTEM, Clock
+from outlast.errors import Damaged, KeyMissing, PreconditionFailed
+from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, status_of, translated
+from outlast.store.files import Files
+from outlast.store.generations import DELETED, END, Generations, listed
+from outlast.store.paths import DISPLACED, MARK, path_of
+from outlast.store.store import CHUNK_BYTES, Entry, Stored
+from outlast.store.walk import walk
+
+
+class DirectoryStore:
+    poll_seconds: float = 0.05
+    rewrite_seconds: float = 0.0
+
+    def __init__(self, root: Path, *, clock: Clock = SYSTEM, disk: Disk | None = None) -> None:
+        self._root = os.path.abspath(root)
+        self.url = self._root
+        self._clock = clock
+        self._files = Files(self._root, clock, disk or Disk())
+        self._generations = Generations(self._files)
+        self._writes = itertools.count()
+
+    def get(self, key: str) -> Stored:
+        path = self._path(key)
+        try:
+            if not self._generations.known(path) and (plain := read_file(path)) is not None:
+                return Stored(plain[0], plain[1].st_mtime_ns)
+            raw, generation = self._generations.read(path)
+            if generation == 0 and (plain := read_file(path + DISPLACED)) is not None:
+                return Stored(plain[0], plain[1].st_mtime_ns)
+        except OSError as error:
+            raise translated(error, "read", path) from error
+        if raw == DELETED:
+            raise KeyMissing(key)
+        if not raw.endswith(END):
+            raise Damaged(
+                f"`{path}{MARK}{generation}` is not what was written: its end is missing",
+                hint="something else than outlast has changed this home, or it was copied incompletely",
+            )
+        return Stored(raw[: -len(END)], generation)
+
+    def download(self, key: str) -> Iterator[bytes]:
+        path = self._path(key)
+        try:
+            file = open_file(path)
+            if file is None:
+                file = open_file(path + DISPLACED)
+            if file is None:
+                data = self.get(key).data
+                for offset in range(0, len(data), CHUNK_BYTES):
+                    yield data[offset : offset + CHUNK_BYTES]
+                return
+            try:
+                while chunk := os.read(file, CHUNK_BYTES):
+                    yield chunk
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise translated(error, "read", path) from error
+
+    def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Iterator[Entry]:
+        return itertools.islice(self._list(prefix, after), limit)
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        path = self._path(key)
+        try:
+            if if_generation is None:
+                return self._replace(key, path, (data,))[1]
+            return self._append(key, path, if_generation, data + END)
+        except OSError as error:
+            raise translated(error, "write", path) from error
+
+    def upload(self, key: str, chunks: Iterable[bytes]) -> int:
+        path = self._path(key)
+        try:
+            return self._replace(key, path, chunks)[0]
+        except OSError as error:
+            raise translated(error, "write", path) from error
+
+    def delete(self, key: str, *, if_generation: int | None = None) -> None:
+        path = self._path(key)
+        try:
+            if if_generation == 0:
+                raise PreconditionFailed(key)
+            if if_generation is not None:
+                self._append(key, path, if_generation, DELETED)
+            elif not self._generations.known(path) and self._files.remove(path):
+                self._files.sync(os.path.dirname(path))
+            else:
+                self._generations.bury(path)
+        except OSError as error:
+            raise translated(error, "delete", path) from error
+
+    def purge(self, keys: Iterable[str]) -> None:
+        directories: dict[str, None] = {}
+        for key in keys:
+            path = self._path(key)
+            try:
+                if not self._files.remove(path):
+                    self._generations.purge(path)
+            except OSError as error:
+                raise translated(error, "delete", path) from error
+            directories[os.path.dirname(path)] = None
+        try:
+            for directory in directories:
+                self._files.sync(directory)
+        except OSError as error:
+            raise translated(error, "delete", directory) from error
+        self._files.prune(directories)
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    def _append(self, key: str, path: str, if_generation: int, raw: bytes) -> int:
+        base = self._generations.base(path, if_generation)
+        if not base and (is_regular(path) or is_regular(path + DISPLACED)):
+            raise ValueError(f"key {key!r} was written without a condition before")
+        if base is None or not self._generations.append(path, base, raw):
+            raise PreconditionFailed(key)
+        return base + 1
+
+    def _replace(self, key: str, path: str, chunks: Iterable[bytes]) -> tuple[int, int]:
+        """(bytes, generation). The generation is the file's time, made unique in this process by its last three digits."""
+        if size_of(f"{path}{MARK}1") is not None:
+            raise ValueError(f"key {key!r} was written with a condition before")
+        stamp = int(self._clock.now() * 1_000_000) * 1000 + next(self._writes) % 999 + 1  # never 0
+        return self._files.replace(chunks, path, stamp)
+
+    def _list(self, prefix: str, after: str) -> Iterator[Entry]:
+        try:
+            for key, seen in walk(self._root, prefix, after):
+                entry = _entry(key, self._path(key), seen)
+                if entry is not None:
+                    yield entry
+        except OSError as error:
+            raise translated(error, "list", f"{self._root}/{prefix}") from error
+
+    def _path(self, key: str) -> str:
+        return f"{self._root}/{path_of(key)}"
+
+
+def _entry(key: str, path: str, seen: int) -> Entry | None:
+    if seen:
+        found = listed(path, seen)
+        return None if found is None else Entry(key, *found)
+    for name in (path, path + DISPLACED):
+        status = status_of(name)
+        if status is not None and stat.S_ISREG(status.st_mode):
+            return Entry(key, status.st_mtime_ns, status.st_size)
+    return None

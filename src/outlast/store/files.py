@@ -1,0 +1,231 @@
+"""Files of a directory store: written whole under a temporary name, then put in place at once, and durable."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+
+from outlast.clock import Clock
+from outlast.errors import StoreUnavailable
+from outlast.store.disk import NO_LINK, Disk, is_regular, is_same, no_links, not_a_directory
+from outlast.store.paths import DISPLACED, TEMPORARY
+
+TEMPORARY_SECONDS_MAX = 24 * 3600.0
+"""A temporary file that was not written to for so long was left by a crash. Whoever stopped for longer begins again."""
+
+TRIES_MAX = 100
+"""How often a file is put in place again because its directory was removed meanwhile."""
+
+PARENTS_TRIES_MAX = 4096
+"""Steps up and down to make a directory: far more than a path has segments."""
+
+
+class Files:
+    def __init__(self, root: str, clock: Clock, disk: Disk) -> None:
+        self._root = root
+        self._temporary = f"{root}/{TEMPORARY}"
+        self._clock = clock
+        self._disk = disk
+        self._tidied = False
+
+    def link(self, data: bytes, path: str) -> bool:
+        """Creates; False if there is another file of that name."""
+        temporary, _, _ = self._write((data,), None)
+        try:
+            for _ in range(TRIES_MAX):
+                try:
+                    self._disk.link(temporary, path)
+                except FileExistsError:
+                    if not is_same(temporary, path):
+                        return False
+                    # Ours after all: a network file system did it, lost the answer and asked again.
+                except (FileNotFoundError, NotADirectoryError):
+                    self._make_parents(path)
+                    continue
+                self._sync_parent(path)
+                return True
+        finally:
+            self._discard(temporary)
+        raise StoreUnavailable(f"cannot write `{path}`: its directory was removed {TRIES_MAX} times meanwhile")
+
+    def replace(self, chunks: Iterable[bytes], path: str, stamp: int | None) -> tuple[int, int]:
+        """Creates or replaces; answers its size and its time in nanoseconds. A directory of that name stays: see `DISPLACED`."""
+        temporary, size, written_at = self._write(chunks, stamp)
+        try:
+            for _ in range(TRIES_MAX):
+                try:
+                    self._rename(temporary, path)
+                except (FileNotFoundError, NotADirectoryError):
+                    self._make_parents(path)
+                    continue
+                temporary = ""
+                self._sync_parent(path)
+                return size, written_at
+        finally:
+            if temporary:
+                self._discard(temporary)
+        raise StoreUnavailable(f"cannot write `{path}`: its directory was removed {TRIES_MAX} times meanwhile")
+
+    def replace_hastily(self, data: bytes, path: str) -> None:
+        """As a favour, for what nobody reads any more: not synced."""
+        temporary = self._temporary_path()
+        try:
+            self._disk.close(self._fill(temporary, (data,))[0])
+            self._disk.rename(temporary, path)
+        except OSError:
+            self._discard(temporary)
+            raise
+
+    def remove(self, path: str) -> bool:
+        """Unlinks a plain object's file; False if there is none."""
+        found = False
+        # The displaced one goes first, else it would show up again; and once more, in case it was displaced meanwhile.
+        for one in (path + DISPLACED, path, path + DISPLACED):
+            if is_regular(one):
+                try:
+                    self._disk.unlink(one)
+                    found = True
+                except FileNotFoundError:
+                    pass
+        return found
+
+    def unlink(self, path: str) -> None:
+        """Being gone already is no error."""
+        try:
+            self._disk.unlink(path)
+        except FileNotFoundError:
+            pass
+
+    def sync(self, directory: str) -> None:
+        """Being gone already is no error."""
+        try:
+            self._disk.sync_directory(directory)
+        except FileNotFoundError:
+            pass
+
+    def prune(self, directories: Iterable[str]) -> None:
+        """Removes those that are empty, and what becomes empty above. A writer that needs one makes it again."""
+        for directory in directories:
+            while directory.startswith(f"{self._root}/"):
+                try:
+                    self._disk.remove_directory(directory)
+                except (FileNotFoundError, NotADirectoryError):
+                    pass
+                except OSError:
+                    break  # not empty, or not ours to remove: an empty directory does no harm
+                directory = os.path.dirname(directory)
+
+    def _write(self, chunks: Iterable[bytes], stamp: int | None) -> tuple[str, int, int]:
+        """A temporary file, complete and synced: its path, size and time in nanoseconds."""
+        self._tidy()
+        temporary = self._temporary_path()
+        try:
+            file, size = self._fill(temporary, chunks)
+            try:
+                if stamp is not None:
+                    self._disk.stamp(file, stamp)
+                written_at = os.fstat(file).st_mtime_ns
+                self._disk.sync(file)
+            finally:
+                self._disk.close(file)
+        except BaseException:
+            self._discard(temporary)
+            raise
+        return temporary, size, written_at
+
+    def _fill(self, temporary: str, chunks: Iterable[bytes]) -> tuple[int, int]:
+        try:
+            file = self._disk.create(temporary)
+        except FileNotFoundError:
+            self._prepare()
+            file = self._disk.create(temporary)
+        size = 0
+        try:
+            for chunk in chunks:
+                self._disk.write(file, chunk)
+                size += len(chunk)
+        except BaseException:
+            self._disk.close(file)
+            raise
+        return file, size
+
+    def _temporary_path(self) -> str:
+        return f"{self._temporary}/{os.urandom(8).hex()}"
+
+    def _rename(self, temporary: str, path: str) -> None:
+        try:
+            self._disk.rename(temporary, path)
+        except IsADirectoryError:
+            self._disk.rename(temporary, path + DISPLACED)
+
+    def _sync_parent(self, path: str) -> None:
+        try:
+            self._disk.sync_directory(os.path.dirname(path))
+        except OSError as error:
+            # It is in place and seen by others, so whatever went wrong, "nothing was written" would be a lie.
+            raise StoreUnavailable(f"`{path}` was written and may not survive a power cut: {error.strerror}") from error
+
+    def _discard(self, temporary: str) -> None:
+        try:
+            self._disk.unlink(temporary)
+        except OSError:
+            pass  # the write is decided already; what is left here is removed when it is old
+
+    def _make_parents(self, path: str) -> None:
+        wanted = [os.path.dirname(path)]
+        for _ in range(PARENTS_TRIES_MAX):
+            if not wanted:
+                return
+            directory = wanted[-1]
+            try:
+                self._disk.make_directory(directory)
+            except FileExistsError:
+                if is_regular(directory):
+                    self._displace(directory)
+                else:
+                    wanted.pop()
+            except (FileNotFoundError, NotADirectoryError):
+                wanted.append(os.path.dirname(directory))
+            else:
+                wanted.pop()
+                self._disk.sync_directory(os.path.dirname(directory))
+        raise NotADirectoryError(errno.ENOTDIR, "something that is no directory is in the way", wanted[-1])
+
+    def _displace(self, path: str) -> None:
+        """A plain object makes room for a directory. At every moment it is in one of the two places, the newest in the first."""
+        if not path.startswith(f"{self._root}/"):
+            raise not_a_directory(self._root)
+        try:
+            self._disk.rename(path, path + DISPLACED)
+        except FileNotFoundError:
+            pass
+
+    def _prepare(self) -> None:
+        """The first write to a home: makes it, and finds out whether it can be one."""
+        probe = f"{self._temporary}/{os.urandom(8).hex()}"
+        self._make_parents(probe)
+        self._disk.close(self._disk.create(probe))
+        try:
+            self._disk.link(probe, f"{probe}-2")
+            self._disk.unlink(f"{probe}-2")
+        except OSError as error:
+            self._discard(probe)
+            if error.errno not in NO_LINK:
+                raise
+            self.prune([self._temporary])  # nothing stays but the question, for whoever comes next
+            raise no_links(error, self._root) from error
+        self._discard(probe)
+
+    def _tidy(self) -> None:
+        """Once in a store's life, before its first write: removes what crashes have left behind."""
+        if self._tidied:
+            return
+        self._tidied = True
+        try:
+            with os.scandir(self._temporary) as entries:
+                for entry in entries:
+                    if self._clock.now() - entry.stat(follow_symlinks=False).st_mtime > TEMPORARY_SECONDS_MAX:
+                        self._disk.unlink(entry.path)
+        except OSError:
+            pass  # somebody else tidies too, or nothing is there yet; nothing depends on it

@@ -1,0 +1,66 @@
+"""Every kind of store there is, by the scheme of its url."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+
+from outlast.errors import UsageError
+from outlast.store.store import Store
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+
+
+def open_store(url: str) -> Store:
+    """The store at `url`: a path (`/data/home`, `~/home`) or one of `SCHEMES`. A directory need not be there yet."""
+    scheme = _SCHEME.match(url)
+    if scheme is None:
+        return _open_path(url, url)
+    if scheme[1] not in SCHEMES:
+        raise UsageError(
+            f"a home `{url}` cannot be opened: `{scheme[1]}:` is not known",
+            hint=f"a home is a directory (`/data/home`) or one of {_legal()}",
+        )
+    return SCHEMES[scheme[1]](url)
+
+
+def _open_file(url: str) -> Store:
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path.startswith("/"):
+        raise UsageError(f"`{url}` does not name a directory of this machine", hint="write `file:///data/home`")
+    return _open_path(unquote(parts.path), url)
+
+
+def _open_path(path: str, url: str) -> Store:
+    from pathlib import Path
+
+    from outlast.store.directory import DirectoryStore
+
+    if not path or "\0" in path:
+        raise UsageError(f"`{url!r}` does not name a directory", hint=f"a home is a directory or one of {_legal()}")
+    return DirectoryStore(Path(os.path.expanduser(path)))
+
+
+def _open_memory(url: str) -> Store:
+    from outlast.store.memory import named
+
+    return named(url.removeprefix("memory:"))
+
+
+def _legal() -> str:
+    return ", ".join(f"`{EXAMPLES[scheme]}`" for scheme in SCHEMES)
+
+
+SCHEMES: Mapping[str, Callable[[str], Store]] = {
+    "file": _open_file,
+    "memory": _open_memory,
+}
+"""The list. The contract suite runs over it: what stands here is tested."""
+
+EXAMPLES: Mapping[str, str] = {
+    "file": "file:///data/home",
+    "memory": "memory:NAME",
+}
