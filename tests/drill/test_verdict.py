@@ -1,0 +1,50 @@
+"""A difference is blamed on the right cause, and the result is the documented object."""
+
+from __future__ import annotations
+
+from outlast.jobs.drill_verdict import DrillResult, Problem, Wrong, blame
+from outlast.results.compare.directories import Comparison
+from outlast.results.compare.rules import Compared
+
+
+def comparison(*different: str, same: tuple[str, ...] = ()) -> Comparison:
+    return Comparison(
+        tuple(Compared(path, "bytes", "differs from byte 0 on") for path in different)
+        + tuple(Compared(path, "bytes") for path in same)
+    )
+
+
+def test_what_differs_without_a_kill_too_is_not_deterministic() -> None:
+    (problem,) = blame(comparison("outputs/model.pt"), comparison("outputs/model.pt"))
+    assert problem.wrong is Wrong.NOT_DETERMINISTIC
+    assert "`outputs/model.pt`" in problem.words
+    assert "--ignore" in problem.hint
+
+
+def test_what_differs_only_after_kills_does_not_resume() -> None:
+    (problem,) = blame(comparison("outputs/model.pt"), comparison(same=("outputs/model.pt",)))
+    assert problem.wrong is Wrong.RESUMES_DIFFERENTLY
+    assert "`outputs/model.pt` differs" in problem.words
+
+
+def test_each_file_is_blamed_on_its_own_cause() -> None:
+    problems = blame(comparison("log.txt", "model.pt"), comparison("log.txt", same=("model.pt",)))
+    assert [problem.wrong for problem in problems] == [Wrong.NOT_DETERMINISTIC, Wrong.RESUMES_DIFFERENTLY]
+    assert "model.pt" not in problems[0].words
+    assert "log.txt" not in problems[1].words
+
+
+def test_the_json_object_has_the_documented_fields_and_no_others() -> None:
+    problem = Problem(Wrong.RAN_ON, "ran on", "leave")
+    result = DrillResult(False, True, 3, 4, 57, 0.91, (problem,), "/somewhere")
+    assert result.document() == {
+        "survived": False,
+        "identical": True,
+        "kills": 3,
+        "attempts": 4,
+        "steps_lost": 57,
+        "goodput": 0.91,
+        "problems": [{"wrong": "ran on", "words": "ran on", "hint": "leave"}],
+    }
+    assert result.exit_code == 1
+    assert DrillResult(True, True, 3, 4, 57, None, (), "").exit_code == 0

@@ -1,0 +1,95 @@
+"""A checkpoint directory is watched: a write is seen, and a file under its final name is caught torn."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from outlast.jobs.drill_watch import Torn, Watch, checkpoint_directory
+
+
+def whole_zip() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a", os.urandom(1000))
+    return buffer.getvalue()
+
+
+def whole_safetensors() -> bytes:
+    header = json.dumps({"a": {"dtype": "U8", "shape": [100], "data_offsets": [0, 100]}}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(100)
+
+
+def test_a_write_is_seen_once_wherever_it_happens(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"1")
+    watch = Watch(tmp_path, {})
+    assert not watch.writing()
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "new.tmp").write_bytes(b"1")
+    assert watch.writing()
+    assert not watch.writing()
+    with (tmp_path / "deep" / "new.tmp").open("ab") as file:
+        file.write(b"2")
+        file.flush()
+        assert watch.writing()
+    os.replace(tmp_path / "deep" / "new.tmp", tmp_path / "old")
+    assert watch.writing()
+
+
+def test_a_directory_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
+    watch = Watch(tmp_path / "later", {})
+    assert not watch.writing()
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "a").touch()
+    assert watch.writing()
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("last.npz", whole_zip()),
+        ("last.pt", whole_zip()),
+        ("last.json", b'{"step": 12, "weights": [1, 2, 3]}'),
+        ("last.safetensors", whole_safetensors()),
+        ("last.pkl", pickle.dumps(list(range(100)))),
+        ("last.bin", os.urandom(100)),
+    ],
+)
+def test_a_file_rewritten_in_place_is_caught_torn_and_one_that_is_renamed_is_not(
+    tmp_path: Path, name: str, whole: bytes
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(whole)
+    watch = Watch(tmp_path, {name: len(whole)})
+    (tmp_path / f"{name}.tmp").write_bytes(whole[:10])
+    assert watch.writing()
+    (tmp_path / f"{name}.tmp").write_bytes(whole)
+    os.replace(tmp_path / f"{name}.tmp", path)
+    assert watch.writing()
+    assert watch.torn is None
+    with path.open("wb") as file:
+        file.write(whole[: len(whole) // 2])
+        file.flush()
+        assert watch.writing()
+    assert watch.torn == Torn(name, len(whole) // 2, len(whole))
+
+
+def test_a_torn_file_is_also_seen_where_its_length_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "last.json"
+    path.write_bytes(b'{"a": 1}')
+    watch = Watch(tmp_path, {"last.json": 8})
+    path.write_bytes(b'{"a": 1, "b": [1, 2')
+    assert watch.writing()
+    assert watch.torn is not None
+
+
+def test_checkpoints_lie_in_the_working_directory_or_where_the_library_keeps_them(tmp_path: Path) -> None:
+    assert checkpoint_directory(tmp_path, "own/checkpoints") == tmp_path / "work/own/checkpoints"
+    assert checkpoint_directory(tmp_path, "") == tmp_path / "run/checkpoint"
