@@ -25,15 +25,15 @@ UNMODIFIED = unmodified(EXAMPLES / "unmodified/train.py", resume_args=("--resume
 OWN_FOLDER = asked_for(SCRIPTS / "own_folder.py")
 
 DRILLS: dict[str, tuple[Asked, range]] = {
-    "digits, first seeds": (DIGITS, range(0, 3)),
+    "digits, first seeds": (DIGITS, range(3)),
     "digits, more seeds": (DIGITS, range(3, 6)),
-    "accumulate, first seeds": (ACCUMULATE, range(0, 2)),
+    "accumulate, first seeds": (ACCUMULATE, range(2)),
     "accumulate, more seeds": (ACCUMULATE, range(2, 4)),
-    "unmodified, first seeds": (UNMODIFIED, range(0, 3)),
+    "unmodified, first seeds": (UNMODIFIED, range(3)),
     "unmodified, more seeds": (UNMODIFIED, range(3, 6)),
-    "own folder": (OWN_FOLDER, range(0, 3)),
-    "demo": (DEMO, range(0, 5)),
-    "numpy, first seeds": (NUMPY, range(0, 5)),
+    "own folder": (OWN_FOLDER, range(3)),
+    "demo": (DEMO, range(5)),
+    "numpy, first seeds": (NUMPY, range(5)),
     "numpy, more seeds": (NUMPY, range(5, 10)),
 }
 
