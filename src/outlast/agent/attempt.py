@@ -102,7 +102,8 @@ class AttemptLife:
         except Fenced:
             self.child.end()
             return After.FENCED
-        except Offline:
+        except (Offline, Abandoned):
+            # Nothing is written that was not sent before: the next attempt goes on from the last commit.
             self.child.end()
             return After.OFF
 
@@ -187,10 +188,15 @@ class AttemptLife:
                 return exit
             self._tick()
             if self.worker_exit is not None:
-                self.child.end()
-                return Exit(self.worker_exit.exit_code)
+                return self._end_with(self.worker_exit)
             self._commit_if_saved()
             self.child.wait(min(self.folder.store.poll_seconds, BEAT_SECONDS))
+
+    def _end_with(self, worker: WorkerExit) -> Exit:
+        """A rank that has ended ends the attempt, by its own reason."""
+        self.child.end()
+        self.vigil.stalled = self.vigil.stalled or worker.stalled
+        return Exit(worker.exit_code, worker.out_of_memory, worker.disk_full)
 
     def _conclude(self, exit: Exit) -> After:
         """The exit code is on disk. Log, last checkpoint, head, outputs: in this order, so that each names only what is there."""
@@ -218,7 +224,16 @@ class AttemptLife:
         return After.AGAIN if verdict.next is Next.SAME_MACHINE else After.OFF
 
     def _wait_for_owner(self, exit: Exit) -> After:
-        record = WorkerExit(self.place.rank, exit.code, self._now())
+        if self.vigil.told is Reason.PREEMPTED:
+            return After.OFF  # no verdict on the job: the machine is going, and its replacement begins the next attempt
+        record = WorkerExit(
+            rank=self.place.rank,
+            exit_code=exit.code,
+            at=self._now(),
+            out_of_memory=exit.out_of_memory,
+            disk_full=exit.disk_full,
+            stalled=self.vigil.stalled,
+        )
         self._patiently(lambda: self.folder.create(self.folder.keys.exit(self.number, self.place.rank), record))
         while True:
             self.vigil.look(self.clock.monotonic(), self._deadline)
@@ -285,7 +300,7 @@ class AttemptLife:
 
         try:
             self._patiently(commit)
-        except (Changed, Abandoned):
+        except Changed:
             return
 
     def _upload(self, saved: Saved) -> None:
@@ -362,7 +377,8 @@ class AttemptLife:
         if self.place.rank == 0:
             self._write_beat()
             self._look_at_workers()
-        self._beat_at = now + BEAT_SECONDS
+        # By the clock as it is now: the store may have taken its time, and two beats in a second are too many.
+        self._beat_at = self.clock.monotonic() + BEAT_SECONDS
 
     def _write_beat(self) -> None:
         beat = Beat(

@@ -75,6 +75,7 @@ class _Service:
         if after is After.FENCED:
             return self._fenced(fence, claim)
         self.survivor_of = None
+        self.clock.sleep(self.folder.store.rewrite_seconds)
         return None
 
     def _fence(self) -> Fence | None:

@@ -68,12 +68,16 @@ class Fence:
         self.folder = folder
         self.place = place
         self.memory = memory
+        self.recalled = memory.attempt > 0
+        """This machine had begun before its agent was restarted."""
+
         self._remember = remember
 
     def pass_(self, *, survivor: bool) -> Claim | Leave:
         """Joins the attempt that gathers, or begins the next one, or says how to leave.
 
-        A survivor of a fenced attempt may join but never begins one: its replacement, if it has one, would fight it for ever.
+        A survivor of a fenced attempt may join, unless it was replaced, but never begins one: its replacement would fight it for
+        ever. An agent that was restarted is one too, if its machine was part of an attempt that is no longer head's.
         May raise StoreUnavailable at any point; calling it again goes on where the lost answer left off.
         """
         while True:
@@ -85,9 +89,12 @@ class Fence:
             if self.folder.stop_wished(at.head.launch):
                 self._stop(at)
                 continue
+            bound = (survivor or self.recalled) and self._was_fenced(at.head)
+            if bound and self.was_replaced(at.head, self.memory.attempt):
+                return Leave.OFF
             if at.head.state is State.GATHERING and self._join(at.head):
                 return Claim(at.head.attempt, at.head.nonce, at)
-            if survivor:
+            if bound:
                 return Leave.OFF
             begun = self._begin(at)
             if begun is not None:
@@ -107,13 +114,24 @@ class Fence:
         self.folder.swap(at, stopped, f"{self.memory.machine}-stop-{at.generation}")
 
     def _is_mine(self, head: Head) -> bool:
-        """An earlier life of this agent, on this very machine, is part of the attempt already."""
+        """An earlier life of this agent, on this very machine, is part of the attempt already.
+
+        An attempt whose end its owner has recorded is nobody's any more: the owner begins the next one, the others wait for it.
+        """
         if head.attempt == 0 or (self.memory.attempt, self.memory.nonce) != (head.attempt, head.nonce):
+            return False
+        if self.place.rank == 0 and head.attempts[str(head.attempt)].ended_at is not None:
             return False
         if head.by == self.place.rank:
             return True
         worker = self.folder.read_worker(head.attempt, self.place.rank)
         return worker is not None and worker.nonce == self.memory.machine
+
+    def _was_fenced(self, head: Head) -> bool:
+        """Head is past the attempt that this machine was part of. Its own, whose end it has recorded, is no fence."""
+        if self.memory.attempt == head.attempt:
+            return self.memory.nonce != head.nonce
+        return 0 < self.memory.attempt < head.attempt
 
     def _join(self, head: Head) -> bool:
         """Takes this rank's slot in the gathering attempt, if it is free."""
@@ -129,7 +147,9 @@ class Fence:
 
     def _begin(self, at: HeadAt) -> Claim | None:
         """Swaps head to the next attempt, which takes this rank's slot in it. None: somebody was faster, look again."""
-        mine = nonce(self.folder.random)
+        # The same nonce until it is known that the swap was not done: one that arrives late must still be found to be ours.
+        begun_before = self.memory.attempt == at.head.attempt + 1
+        mine = self.memory.nonce if begun_before else nonce(self.folder.random)
         beat = self.folder.read_beat(at.head.attempt) if at.head.attempt else None
         head = life.next_attempt(
             at.head,

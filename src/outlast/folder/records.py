@@ -240,6 +240,9 @@ class WorkerExit:
     rank: int
     exit_code: int
     at: float
+    out_of_memory: bool = False
+    disk_full: bool = False
+    stalled: bool = False
 
 
 @dataclass(frozen=True)

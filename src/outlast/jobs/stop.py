@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlast.folder import life
 from outlast.folder.folder import nonce
+from outlast.folder.publish import publish
 from outlast.folder.records import Request, State
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import end, look
@@ -54,4 +55,5 @@ def _stop_engine(world: World, job: Job) -> None:
     if not head.state.final:
         return
     record = job.folder.read_launch(head.launch)
+    publish(job.folder, record.id)  # its machine may not have come to that, and will not any more
     world.engine(record.engine).stop(as_launch(job, record, job.folder.read_spec()))

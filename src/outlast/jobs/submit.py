@@ -18,6 +18,7 @@ from outlast.folder import layout, life
 from outlast.folder.content import download, pinned, select
 from outlast.folder.folder import nonce
 from outlast.folder.home import Home
+from outlast.folder.publish import publish
 from outlast.folder.records import Checkpoint, File, Head, LaunchRecord, Manifest, Part
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job, as_launch
@@ -197,6 +198,7 @@ def start(world: World, job: Job, spec: Spec, head: Head) -> None:
         engine.stop(launch)
         return
     if now.state.final or now.launch_id != record.id:
+        publish(job.folder, record.id)
         engine.stop(launch)
 
 
