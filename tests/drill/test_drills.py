@@ -10,7 +10,7 @@ import pytest
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill import drill, prepare
 from outlast.jobs.drill_plan import Kind
-from outlast.jobs.drill_runner import Story
+from outlast.jobs.drill_story import Story
 from outlast.jobs.world import World
 from tests.drill.asking import EXAMPLES, SCRIPTS, asked_for, unmodified
 

@@ -15,7 +15,8 @@ from outlast.jobs.drill_evidence import problems_of
 from outlast.jobs.drill_like import asked_like
 from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Plan, TooShort, plan_kills
 from outlast.jobs.drill_probe import choose_steps
-from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner, Story
+from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner
+from outlast.jobs.drill_story import Story
 from outlast.jobs.drill_verdict import DrillResult, blame
 from outlast.jobs.pull import pull
 from outlast.jobs.submit import ENGINE_DEFAULT

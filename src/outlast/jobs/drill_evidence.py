@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlast.folder.records import Attempt, State
 from outlast.jobs.drill_plan import Kind
-from outlast.jobs.drill_runner import Killed, Story
+from outlast.jobs.drill_story import Killed, Story
 from outlast.jobs.drill_verdict import Problem, Wrong
 
 EXIT_ENDED = 128 + 9

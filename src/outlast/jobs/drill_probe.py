@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from outlast.errors import OutlastError, UsageError
 from outlast.jobs.drill_plan import SAVES_PER_KILL, Plan
-from outlast.jobs.drill_runner import Runner, Story
+from outlast.jobs.drill_runner import Runner
+from outlast.jobs.drill_story import Story
 
 PROBE_STEPS = 8
 PROBE_GROWTH = 4

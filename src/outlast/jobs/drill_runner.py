@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from outlast.engines.engine import Engine
@@ -11,13 +11,13 @@ from outlast.errors import KeyMissing
 from outlast.folder.records import Checkpoint, Head, State
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_plan import Kill, Kind, Plan, TooShort
-from outlast.jobs.drill_watch import Torn, Watch, checkpoint_directory
+from outlast.jobs.drill_story import Commit, Killed, Story
+from outlast.jobs.drill_watch import Watch, checkpoint_directory
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import look
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit
 from outlast.jobs.world import World
-from outlast.results.status import Status
 
 LOOK_SECONDS = 1.0
 POLL_SECONDS_MAX = 0.05
@@ -31,62 +31,6 @@ NOTICE_SECONDS = 30.0
 """As on a Spot machine."""
 
 STOP_SECONDS = 5.0
-
-
-@dataclass(frozen=True)
-class Commit:
-    """A checkpoint as it was committed."""
-
-    attempt: int
-    step: int
-    seconds: float
-    """Since its attempt began to train."""
-
-    files: Mapping[str, str]
-    """Path in the checkpoint directory -> sha256."""
-
-
-@dataclass(frozen=True)
-class Killed:
-    kill: Kill
-    step: int | None
-    """The last step that the trainer was seen at."""
-
-    seconds: float
-    """Since its attempt began to train."""
-
-    leaving_seconds: float
-    """From the notice, or the kill, until the machine was gone."""
-
-
-@dataclass
-class Story:
-    """What happened to one job."""
-
-    job: Job
-    status: Status
-    commits: list[Commit] = field(default_factory=list)
-    killed: list[Killed] = field(default_factory=list)
-    torn: Torn | None = None
-    sizes: dict[str, int] = field(default_factory=dict)
-    """Path in the checkpoint directory -> the smallest size that was committed."""
-
-    by_library: bool = False
-
-    @property
-    def head(self) -> Head:
-        return self.status.head
-
-    @property
-    def seconds(self) -> float:
-        """Of the last attempt, from its start to its end."""
-        last = self.head.attempts[str(self.head.attempt)]
-        began_at = last.running_at if last.running_at is not None else last.started_at
-        return (last.ended_at or began_at) - began_at
-
-    @property
-    def succeeded(self) -> bool:
-        return self.head.state is State.SUCCEEDED
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,68 @@
+"""What happened to one job of a drill: noted while it ran, judged afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from outlast.folder.records import Head, State
+from outlast.jobs.drill_plan import Kill
+from outlast.jobs.drill_watch import Torn
+from outlast.jobs.job import Job
+from outlast.results.status import Status
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A checkpoint as it was committed."""
+
+    attempt: int
+    step: int
+    seconds: float
+    """Since its attempt began to train."""
+
+    files: Mapping[str, str]
+    """Path in the checkpoint directory -> sha256."""
+
+
+@dataclass(frozen=True)
+class Killed:
+    kill: Kill
+    step: int | None
+    """The last step that the trainer was seen at."""
+
+    seconds: float
+    """Since its attempt began to train."""
+
+    leaving_seconds: float
+    """From the notice, or the kill, until the machine was gone."""
+
+
+@dataclass
+class Story:
+    """What happened to one job."""
+
+    job: Job
+    status: Status
+    commits: list[Commit] = field(default_factory=list)
+    killed: list[Killed] = field(default_factory=list)
+    torn: Torn | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Path in the checkpoint directory -> the smallest size that was committed."""
+
+    by_library: bool = False
+
+    @property
+    def head(self) -> Head:
+        return self.status.head
+
+    @property
+    def seconds(self) -> float:
+        """Of the last attempt, from its start to its end."""
+        last = self.head.attempts[str(self.head.attempt)]
+        began_at = last.running_at if last.running_at is not None else last.started_at
+        return (last.ended_at or began_at) - began_at
+
+    @property
+    def succeeded(self) -> bool:
+        return self.head.state is State.SUCCEEDED

@@ -1,0 +1,125 @@
+"""What a story says against its script is found in it, and nothing else is."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from outlast.folder.records import Attempt, Cause, Head, State
+from outlast.jobs.drill_evidence import problems_of
+from outlast.jobs.drill_plan import Kill, Kind
+from outlast.jobs.drill_story import Commit, Killed, Story
+from outlast.jobs.drill_verdict import Wrong
+from outlast.jobs.drill_watch import Torn
+
+
+def story(
+    *attempts: Attempt, commits: list[Commit] | None = None, killed: list[Killed] | None = None, **more: Any
+) -> Story:
+    head = Head(
+        job="j",
+        launch=1,
+        launch_id="l",
+        state=more.pop("state", State.SUCCEEDED),
+        bundle="b",
+        attempt=len(attempts),
+        attempts={str(number): attempt for number, attempt in enumerate(attempts, 1)},
+        reason=more.pop("reason", ""),
+    )
+    return Story(
+        job=cast(Any, SimpleNamespace(id="j", folder_url="/home/jobs/j")),
+        status=cast(Any, SimpleNamespace(head=head)),
+        commits=commits or [],
+        killed=killed or [],
+        **more,
+    )
+
+
+def attempt(resumed: int | None = None, *, exit_code: int | None = None, steps_lost: int | None = None) -> Attempt:
+    return Attempt(
+        launch=1,
+        started_at=0.0,
+        running_at=0.0,
+        ended_at=10.0,
+        cause=Cause.PREEMPTED,
+        resumed_from_step=resumed,
+        exit_code=exit_code,
+        steps_lost=steps_lost,
+    )
+
+
+def commit(number: int, step: int, **files: str) -> Commit:
+    return Commit(number, step, float(step), files)
+
+
+def noticed(exit_code: int | None, leaving_seconds: float, **more: Any) -> Story:
+    killed = Killed(Kill(1, Kind.NOTICED), 5, 1.0, leaving_seconds)
+    steps_lost = more.pop("steps_lost", 0)
+    return story(attempt(exit_code=exit_code, steps_lost=steps_lost), attempt(5, exit_code=0), killed=[killed], **more)
+
+
+REFERENCE = story(attempt(), commits=[commit(1, n, last=f"sha{n}") for n in (1, 2, 3, 4, 5)])
+
+
+def wrongs(told: Story, reference: Story = REFERENCE) -> list[Wrong]:
+    return [problem.wrong for problem in problems_of(reference, told, 30.0)]
+
+
+def test_an_attempt_that_saves_what_was_saved_before_its_checkpoint_began_at_zero() -> None:
+    first = [commit(1, n, last=f"sha{n}") for n in (1, 2, 3)]
+    begun_again = story(attempt(), attempt(3), commits=[*first, commit(2, 4, last="sha1"), commit(2, 5, last="sha2")])
+    assert wrongs(begun_again) == [Wrong.BEGAN_AT_ZERO]
+    gone_on = story(attempt(), attempt(3), commits=[*first, commit(2, 4, last="sha4"), commit(2, 5, last="sha5")])
+    assert wrongs(gone_on) == []
+
+
+def test_an_attempt_whose_saves_are_new_to_the_reference_did_not_begin_at_zero() -> None:
+    """It resumes differently, which is another thing to say."""
+    told = story(attempt(), attempt(3), commits=[commit(1, 3, last="sha3"), commit(2, 4, last="other")])
+    assert wrongs(told) == []
+
+
+def test_checkpoints_that_pile_up_are_judged_by_the_new_one() -> None:
+    reference = story(
+        attempt(), commits=[commit(1, 1, a="1"), commit(1, 2, a="1", b="2"), commit(1, 3, a="1", b="2", c="3")]
+    )
+    gone_on = story(attempt(), attempt(2), commits=[commit(1, 2, a="1", b="2"), commit(2, 3, a="1", b="2", c="3")])
+    assert wrongs(gone_on, reference) == []
+
+
+def test_with_the_library_the_steps_themselves_say_where_an_attempt_began() -> None:
+    commits = [commit(1, 10, a="1"), commit(1, 20, a="2"), commit(2, 10, a="1")]
+    assert wrongs(story(attempt(), attempt(20), commits=commits, by_library=True)) == [Wrong.BEGAN_AT_ZERO]
+    commits[-1] = commit(2, 30, a="3")
+    assert wrongs(story(attempt(), attempt(20), commits=commits, by_library=True)) == []
+
+
+def test_a_torn_file_is_reported_with_its_size() -> None:
+    told = story(attempt(), torn=Torn("last.pt", 100, 250))
+    (problem,) = problems_of(REFERENCE, told, 30.0)
+    assert problem.wrong is Wrong.TORN
+    assert "100 bytes of at least 250" in problem.words
+
+
+def test_a_trainer_that_had_to_be_ended_after_its_notice_ran_on() -> None:
+    assert wrongs(noticed(137, 22.0)) == [Wrong.RAN_ON]
+    assert wrongs(noticed(None, 30.0)) == [Wrong.RAN_ON]
+    assert wrongs(noticed(0, 20.0)) == [Wrong.RAN_ON]
+
+
+def test_a_trainer_that_left_in_any_way_did_not_run_on() -> None:
+    for exit_code in (75, 143, 1, 0):
+        assert wrongs(noticed(exit_code, 1.0)) == []
+
+
+def test_steps_that_were_lost_although_there_was_a_notice_are_the_librarys_users_to_know() -> None:
+    assert wrongs(noticed(75, 1.0, steps_lost=7, by_library=True)) == [Wrong.LOST_STEPS]
+    assert wrongs(noticed(143, 1.0, steps_lost=7, by_library=False)) == []
+
+
+def test_a_job_that_did_not_succeed_is_reported_with_its_attempt_and_reason() -> None:
+    told = story(attempt(), attempt(40, exit_code=1), state=State.FAILED, reason="the trainer exited with 1")
+    (problem,) = problems_of(REFERENCE, told, 30.0)
+    assert problem.wrong is Wrong.FAILED
+    assert "attempt 2, which began with the checkpoint of step 40, failed: the trainer exited with 1" in problem.words
+    assert "--attempt 2" in problem.hint
