@@ -1,0 +1,39 @@
+"""The command line: words in, words out."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> int:
+    """The console script. A help page is a file, and printing it imports nothing."""
+    page = _page(sys.argv[1:])
+    if page is not None and sys.stdout is not None:
+        try:
+            sys.stdout.write(page)
+            sys.stdout.flush()
+            return 0
+        except OSError:
+            pass  # the edge below meets the same closed pipe or full disk, and knows how to say so
+    from outlast.cli.edge import run
+
+    return run(sys.argv[1:])
+
+
+def _page(args: list[str]) -> str | None:
+    """The generated page that these arguments ask for, if they ask for one and it is there."""
+    if args in ([], ["help"]):
+        args = ["--help"]
+    if args[0] == "help" or args[-1] == "-h":
+        args = [*args[1:], "--help"] if args[0] == "help" else [*args[:-1], "--help"]
+    if args[-1] != "--help" or len(args) > 2:
+        return None
+    name = args[0] if len(args) == 2 else "outlast"
+    if not name.isalpha() or not name.isascii():
+        return None
+    try:
+        with open(f"{os.path.dirname(__file__)}/pages/{name}.txt", encoding="utf-8") as page:
+            return page.read()
+    except OSError:
+        return None

@@ -1,0 +1,127 @@
+"""The outermost edge: whatever happens below becomes words on stderr and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from outlast.cli.clean import printable
+from outlast.cli.terminal import paint, say
+from outlast.errors import EXIT_DENIED, EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_STORE, OutlastError
+
+CODE_OF_ERRNO = {
+    errno.ENOSPC: EXIT_STORE,
+    errno.EDQUOT: EXIT_STORE,
+    errno.EROFS: EXIT_STORE,
+    errno.EIO: EXIT_STORE,
+    errno.EMFILE: EXIT_FAILED,
+    errno.ENFILE: EXIT_FAILED,
+    errno.EACCES: EXIT_DENIED,
+    errno.EPERM: EXIT_DENIED,
+}
+"""Troubles of the machine, not of the program: they are told without a trace."""
+
+
+def run(args: Sequence[str]) -> int:
+    """Runs one command line; never raises."""
+    _mend_streams()
+    try:
+        code = _dispatch(list(args))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _silence_stdout()
+        return EXIT_DONE  # the reader has seen enough, as with `| head`
+    except OutlastError as error:
+        return _end(tell, error, error.exit_code)
+    except KeyboardInterrupt:
+        return _end(say, "interrupted", EXIT_INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - the edge: what nobody expected ends here, with its trace
+        trouble = CODE_OF_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
+        if trouble is None:
+            return _end(_tell_bug, error, EXIT_FAILED)
+        _silence_stdout()
+        return _end(_tell_machine, error, trouble)
+
+
+def _dispatch(args: list[str]) -> int:
+    if args[:1] == ["jobs"] and set(args[1:]) <= {"--json", "--running"}:
+        # The command that is typed most often, in the form in which it is: no parser is loaded for it.
+        from outlast.cli.listing import list_all
+
+        return list_all(running="--running" in args, as_json="--json" in args)
+    from outlast.cli.app import build
+
+    code: object = build().main(args=args, prog_name="outlast", standalone_mode=False)
+    return code if isinstance(code, int) else EXIT_DONE
+
+
+def tell(error: OutlastError) -> None:
+    """What failed; the state of things; after a blank line, what to type."""
+    say(f"{paint('error:', 'red', sys.stderr)} {_lines(error.message)}")
+    if error.state:
+        say(f"  {_lines(error.state)}")
+    if error.hint:
+        say()
+        say(f"{paint('hint:', 'blue', sys.stderr)} {_lines(error.hint)}")
+
+
+def note(text: str) -> None:
+    say(f"{paint('note:', 'yellow', sys.stderr)} {_lines(text)}")
+
+
+def _lines(text: str) -> str:
+    """Foreign words may stand in it: nothing in them is obeyed, and no line of theirs looks like one of ours."""
+    return "\n  ".join(printable(line) for line in text.split("\n"))
+
+
+def _tell_machine(error: OSError) -> None:
+    where = f"`{os.fsdecode(error.filename)}`: " if isinstance(error.filename, (str, bytes)) else ""
+    tell(OutlastError(f"{where}{error.strerror}"))
+
+
+def _tell_bug(error: Exception) -> None:
+    import traceback
+
+    traceback.print_exception(error, file=sys.stderr)
+    say()
+    say(f"{paint('error:', 'red', sys.stderr)} this is a bug in outlast; a job that was submitted is not touched by it")
+    say()
+    say(f"{paint('hint:', 'blue', sys.stderr)} please report the lines above and the command that you typed")
+
+
+def _end(tell_it: Callable[[Any], None], what: object, code: int) -> int:
+    """Says it if anybody can be told; a second Ctrl-C at this point changes nothing."""
+    try:
+        tell_it(what)
+        sys.stdout.flush()
+    except (OSError, KeyboardInterrupt):
+        _silence_stdout()
+    return code
+
+
+def _mend_streams() -> None:
+    """A closed descriptor 0, 1 or 2 would be given to the next file opened, and our words would be written into it."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(descriptor)
+        sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_stdout() -> None:
+    """What is still in the buffer must not be tried again, and complained about, at the interpreter's exit."""
+    try:
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)
+    except (OSError, ValueError):
+        pass

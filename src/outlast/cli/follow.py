@@ -1,0 +1,62 @@
+"""Following a job's log until it ends, or until somebody has seen enough: the job goes on then."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from outlast.cli.display import Display, JsonDisplay, display, show_all
+from outlast.cli.terminal import say, shown
+from outlast.errors import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from outlast.jobs.job import Job
+    from outlast.jobs.world import World
+    from outlast.results.status import Status
+
+
+def follow(
+    world: World,
+    job: Job,
+    *,
+    out: TextIO,
+    as_json: bool = False,
+    attempt: int | None = None,
+    polling_seconds: float | None = None,
+) -> int | None:
+    """The exit code if it was left before the job's end, else None."""
+    from outlast.jobs.watch import watch
+
+    to: Display = JsonDisplay() if as_json else display(out, workers=job.spec().workers)
+    waiting = _Waiting()
+    try:
+        show_all(watch(world, job, attempt=attempt, polling_seconds=polling_seconds, on_status=waiting.tell), to)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to interrupt
+        say_detached(job)
+        return EXIT_INTERRUPTED
+    return None
+
+
+def say_detached(job: Job) -> None:
+    say()
+    say(f"detached; job `{job.id}` goes on")
+    say(f"  `outlast logs -f {job.id}` follows it again, `outlast stop {job.id}` stops it")
+
+
+class _Waiting:
+    """Says what a job waits for, once for each thing."""
+
+    def __init__(self) -> None:
+        self._said = ""
+
+    def tell(self, status: Status) -> None:
+        if status.state == "waiting" and status.why != self._said:
+            self._said = status.why
+            say(f"waiting for {shown(status.why)}" if status.why else "waiting")
+
+
+def out_stream(as_json: bool) -> TextIO:
+    """Where a followed log goes: with `--json`, stdout is kept for the object at the end."""
+    return sys.stderr if as_json else sys.stdout

@@ -1,0 +1,25 @@
+"""`outlast jobs`, with its filters."""
+
+from __future__ import annotations
+
+import click
+
+from outlast.cli.app import Command
+from outlast.cli.listing import list_all
+from outlast.cli.options import home_option, json_option
+from outlast.spec.names import check_label
+
+
+@click.command("jobs", cls=Command)
+@click.option("--running", is_flag=True, help="Only jobs that have not ended.")
+@click.option(
+    "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="Only jobs with this label; repeatable."
+)
+@click.option("--name", metavar="NAME", default="", help="Only jobs of this name.")
+@home_option
+@json_option
+def command(running: bool, labels: tuple[str, ...], name: str, home: str | None, as_json: bool) -> int:
+    """List jobs, the newest first, from all homes that you have used."""
+    return list_all(
+        running=running, labels=dict(check_label(label) for label in labels), name=name, home=home, as_json=as_json
+    )

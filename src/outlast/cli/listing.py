@@ -1,0 +1,78 @@
+"""`outlast jobs`: one line per job, the newest first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from outlast.cli.table import render
+from outlast.cli.terminal import paint, put, put_json, say, width
+from outlast.cli.words import age
+from outlast.errors import EXIT_DONE
+
+HEADER = ("JOB", "STATE", "STEP", "ATTEMPTS", "SUBMITTED", "ON", "TARGET")
+NUMBERS = (2, 3)
+COLOUR_OF_STATE = {
+    "succeeded": "green",
+    "running": "blue",
+    "failed": "red",
+    "expired": "red",
+    "stopped": "yellow",
+    "stopping": "yellow",
+}
+
+
+def list_all(
+    *,
+    running: bool = False,
+    labels: Mapping[str, str] | None = None,
+    name: str = "",
+    home: str | None = None,
+    as_json: bool = False,
+) -> int:
+    from outlast.jobs.list import list_jobs
+    from outlast.jobs.world import system_world
+
+    world = system_world()
+    jobs = list_jobs(world, home=home, running=running, labels=labels or {}, name=name)
+    if as_json:
+        put_json(jobs)
+    elif jobs:
+        _print(jobs, world.clock.now())
+    else:
+        _say_none(filtered=bool(running or labels or name))
+    return EXIT_DONE
+
+
+def _print(rows: Sequence[Mapping[str, Any]], now: float) -> None:
+    header, *lines = render(HEADER, [_cells(row, now) for row in rows], width=width(sys.stdout), right=NUMBERS)
+    put(paint(header, "bold", sys.stdout))
+    for row, line in zip(rows, lines, strict=True):
+        put(colour_state(line, row["state"]))
+
+
+def _cells(row: Mapping[str, Any], now: float) -> list[str]:
+    step = row["step"]
+    return [
+        row["job"],
+        row["state"],
+        "" if step is None else f"{step:,}",
+        str(row["attempts"]),
+        age(row["submitted_at"], now),
+        row["engine"] or "",
+        " ".join([row["target"] or row.get("why") or "", *row["args"]]),
+    ]
+
+
+def colour_state(line: str, state: str) -> str:
+    """The state's word in its colour, where it stands as a word of its own."""
+    colour = COLOUR_OF_STATE.get(state)
+    return line if colour is None else line.replace(f" {state}", f" {paint(state, colour, sys.stdout)}", 1)
+
+
+def _say_none(*, filtered: bool) -> None:
+    if filtered:
+        say("no job is like that; `outlast jobs` lists all of them")
+    else:
+        say("no job yet; `outlast run train.py` makes one")

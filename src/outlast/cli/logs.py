@@ -1,0 +1,50 @@
+"""`outlast logs`: what the trainer said, in all attempts, whether or not a machine is alive."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from outlast.cli.app import Command
+from outlast.cli.options import NUMBER, home_option, job_argument, json_option, whole
+from outlast.errors import EXIT_DONE
+
+
+@click.command("logs", cls=Command)
+@job_argument
+@click.option("--follow", "-f", is_flag=True, help="Go on until the job ends, across attempts; exit as the job did.")
+@click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt.")
+@click.option(
+    "--polling-interval",
+    type=NUMBER,
+    metavar="S",
+    help="Seconds between two looks with -f; as the home likes it if not said.",
+)
+@home_option
+@json_option
+def command(
+    job: str | None, follow: bool, attempt: int | None, polling_interval: float | None, home: str | None, as_json: bool
+) -> int:
+    """Print a job's log: all attempts in order, and a mark where each begins or bytes are missing.
+
+    In a pipe the bytes are those that the trainer wrote, and the marks go to stderr. On a terminal, escape sequences
+    other than colours are taken out and progress bars are folded. With --json, one object per line.
+    """
+    from outlast.cli import display
+    from outlast.cli.follow import follow as follow_job
+    from outlast.jobs.find import find
+    from outlast.jobs.look import look
+    from outlast.jobs.world import system_world
+    from outlast.results.logs import read_log
+
+    world = system_world()
+    found = find(world, job, home)
+    if follow:
+        left = follow_job(
+            world, found, out=sys.stdout, as_json=as_json, attempt=attempt, polling_seconds=polling_interval
+        )
+        return left if left is not None else look(world, found).outcome_code
+    to = display.JsonDisplay() if as_json else display.display(sys.stdout, workers=found.spec().workers)
+    display.show_all(read_log(found.folder, attempt=attempt), to)
+    return EXIT_DONE

@@ -1,0 +1,78 @@
+"""Options that several commands share, and the values that they take."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outlast.errors import OutlastError, UsageError
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # not generic in every click 8
+
+
+class Value(ParamType):
+    """A value in words of our own: `read` raises ValueError, or an error that says what is legal."""
+
+    def __init__(self, name: str, read: Callable[[str], Any], legal: str) -> None:
+        self.name = name
+        self._read = read
+        self._legal = legal
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        option = param.opts[0] if isinstance(param, click.Option) else self.name
+        try:
+            return self._read(value)
+        except ValueError:
+            raise UsageError(f"`{option}` is `{value}`, and that is not {self._legal}", hint=_hint(ctx)) from None
+        except OutlastError as error:
+            raise UsageError(f"`{option}`: {error.message}", state=error.state, hint=error.hint) from error
+
+
+def _hint(ctx: click.Context | None) -> str:
+    return "" if ctx is None else f"`{ctx.command_path} --help`"
+
+
+def whole(least: int, most: int = 10**9) -> Value:
+    def read(text: str) -> int:
+        number = int(text)
+        if not least <= number <= most or not text.isascii():
+            raise ValueError
+        return number
+
+    return Value("n", read, f"a whole number of at least {least}" if most == 10**9 else f"between {least} and {most:,}")
+
+
+def _read_number(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise ValueError
+    return number
+
+
+def _read_duration(text: str) -> float:
+    from outlast.spec.duration import parse_duration
+
+    return parse_duration(text)
+
+
+def _read_words(text: str) -> tuple[str, ...]:
+    return tuple(shlex.split(text))
+
+
+NUMBER = Value("x", _read_number, "a number of at least 0")
+DURATION = Value("duration", _read_duration, "a duration such as `90s`, `30m`, `2h` or `7d`")
+WORDS = Value("words", _read_words, "made of words as a shell takes them: a quotation mark is left open")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, everything else on stderr.")
+home_option = click.option(
+    "--home", metavar="URL", help="Look in this home only (a directory), not in all that you have used."
+)
+job_argument = click.argument("job", required=False, metavar="[JOB]")

@@ -1,0 +1,32 @@
+"""The last line about a job: what became of it, what it cost, and that nothing runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from outlast.cli.listing import COLOUR_OF_STATE
+from outlast.cli.terminal import paint, shown
+from outlast.cli.words import count, duration, money
+
+if TYPE_CHECKING:
+    from outlast.results.status import Status
+
+
+def end_line(status: Status) -> str:
+    """`mnist-7f3a succeeded after 4 min 12 s: $0, 2 preemptions, 14 s lost, nothing runs`."""
+    colour = COLOUR_OF_STATE.get(status.state)
+    state = paint(status.state, colour, sys.stderr) if colour else status.state
+    if not status.final:
+        return f"{status.job} is {state}"
+    ended_at = status.head.ended_at if status.head.ended_at is not None else status.now
+    code = f" with exit code {status.head.exit_code}" if status.head.exit_code else ""
+    why = f" ({shown(status.why)})" if status.why else ""
+    lost_seconds = status.goodput.lost + status.goodput.waiting
+    facts = [
+        money(status.cost_usd),
+        count(status.preemptions, "preemption"),
+        f"{duration(lost_seconds)} lost" if lost_seconds >= 0.001 else "no time lost",
+        "nothing runs",
+    ]
+    return f"{status.job} {state}{code}{why} after {duration(ended_at - status.launch.launched_at)}: {', '.join(facts)}"

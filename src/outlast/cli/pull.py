@@ -1,0 +1,60 @@
+"""`outlast pull`: results to this machine."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from outlast.cli.app import Command
+from outlast.cli.options import home_option, json_option
+from outlast.cli.terminal import put, put_json, say, shown
+from outlast.cli.words import count, duration, size
+from outlast.errors import EXIT_DONE
+
+TOLD_BYTES_MIN = 64 << 20
+"""Files from this size on are named when their copy begins, so that a long silence is explained."""
+
+GLOB_CHARACTERS = frozenset("*?[")
+
+
+@click.command("pull", cls=Command)
+@click.argument("job", required=False, metavar="[JOB]")
+@click.argument("pattern", required=False, metavar="[PATTERN]", default="")
+@click.option(
+    "--checkpoint", metavar="last|best|STEP|all", default="last", help="Which checkpoint; `last` if not said."
+)
+@click.option("--to", metavar="DIR", default="", help="Where to; `./<job>/` if not said.")
+@home_option
+@json_option
+def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str | None, as_json: bool) -> int:
+    """Copy a job's outputs and its last checkpoint here, or the files that PATTERN fits.
+
+    What is there already with the same content is skipped; every byte is compared with what was committed.
+    """
+    from outlast.jobs.find import find
+    from outlast.jobs.pull import pull
+    from outlast.jobs.world import system_world
+
+    if job and not pattern and GLOB_CHARACTERS & set(job):
+        pattern, job = job, None  # no job is called like that: it is a pattern, for the newest one
+    world = system_world()
+    found = find(world, job, home)
+    begun_at = world.clock.monotonic()
+    pulled = pull(found, pattern, checkpoint=checkpoint, to=to, progress=_tell_large)
+    took = duration(world.clock.monotonic() - begun_at)
+    if as_json:
+        put_json(
+            {"job": found.id, "to": pulled.to, "files": pulled.files, "bytes": pulled.bytes, "skipped": pulled.skipped}
+        )
+        return EXIT_DONE
+    for path in pulled.files:
+        put(shown(f"{pulled.to}/{path}") if sys.stdout.isatty() else f"{pulled.to}/{path}")
+    skipped = f"; {count(pulled.skipped, 'file')} had been there" if pulled.skipped else ""
+    say(f"copied {count(len(pulled.files), 'file')}, {size(pulled.bytes)} to `{shown(pulled.to)}` in {took}{skipped}")
+    return EXIT_DONE
+
+
+def _tell_large(path: str, size_bytes: int) -> None:
+    if size_bytes >= TOLD_BYTES_MIN:
+        say(f"copying `{shown(path)}`, {size(size_bytes)}")

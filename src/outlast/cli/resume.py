@@ -1,0 +1,81 @@
+"""`outlast resume`: a job that was stopped, failed or ran out of time goes on where it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from outlast.cli.app import Command
+from outlast.cli.options import DURATION, home_option, job_argument, json_option
+from outlast.cli.run import follow_to_end
+from outlast.cli.terminal import put_json, say
+from outlast.errors import EXIT_DONE
+
+ALLOW_CHANGED = "--allow-changed"
+
+
+class ResumeCommand(Command):
+    """`[JOB] [OPTIONS] [-- ARGS]`; ARGS may end with `--allow-changed`, which is ours there too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        theirs: tuple[str, ...] | None = None
+        if "--" in args:
+            at = args.index("--")
+            theirs, args = tuple(args[at + 1 :]), args[:at]
+            if theirs[-1:] == (ALLOW_CHANGED,):
+                theirs, args = theirs[:-1], [*args, ALLOW_CHANGED]
+        ctx.params["args"] = theirs
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), f"[-- ARGS... {ALLOW_CHANGED}]"]
+
+
+@click.command("resume", cls=ResumeCommand)
+@job_argument
+@click.option("--checkpoint", metavar="STEP", help="Go on from this checkpoint; from the last one if not said.")
+@click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")
+@click.option("--max-run", type=DURATION, metavar="DURATION", help="The most it may take from now on.")
+@click.option("--detach", is_flag=True, help="Return when it is started; it goes on by itself.")
+@home_option
+@json_option
+def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_run: float | None, **given: Any) -> int:
+    """Go on with a job that was stopped, failed, or whose time was over, from its last checkpoint.
+
+    Attempts, checkpoints and history stay. The log is followed as by `outlast run`. A job that succeeded is not
+    resumed: `outlast run --from JOB` begins a new one with its weights.
+    """
+    from outlast.jobs.find import find
+    from outlast.jobs.look import look
+    from outlast.jobs.resume import resume
+    from outlast.jobs.watch import ring_for_watching
+    from outlast.jobs.world import system_world
+
+    world = system_world()
+    found = find(world, job, home)
+    before = found.folder.existing_head().head
+    if not detach:
+        ring_for_watching(found.folder)
+    resume(
+        world,
+        found,
+        checkpoint=given["checkpoint"],
+        args=given["args"],
+        allow_changed=given["allow_changed"],
+        max_run_seconds=max_run,
+    )
+    head = found.folder.existing_head().head
+    step = head.checkpoints[-1].step if head.checkpoints else None
+    how = "from the beginning" if step is None else f"from step {step:,}"
+    say(
+        f"Job `{found.id}` had {before.state.value} and goes on {how}"
+        if before.state.final
+        else f"Job `{found.id}` goes on"
+    )
+    say(f"  `outlast stop {found.id}` stops it")
+    if not detach:
+        return follow_to_end(world, found, as_json=as_json)
+    if as_json:
+        put_json({"job": found.id, "folder": found.folder_url, "state": look(world, found).state})
+    return EXIT_DONE

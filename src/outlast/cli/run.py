@@ -1,0 +1,125 @@
+"""`outlast run`: a job of a script, followed until it ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outlast.cli.app import TargetCommand
+from outlast.cli.options import json_option
+from outlast.cli.outcome import end_line
+from outlast.cli.target_options import OLDER_NAMES, asked, machine_options, setting_option
+from outlast.cli.terminal import put_json, say, shown
+from outlast.cli.words import count, duration, money, size
+from outlast.errors import EXIT_DONE, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from outlast.jobs.job import Job
+    from outlast.jobs.submit import Plan
+    from outlast.jobs.world import World
+
+LEFT_OUT_SHOWN_MAX = 5
+
+
+@click.command("run", cls=TargetCommand, aliases=OLDER_NAMES)
+@click.argument("target")
+@click.option("--detach", is_flag=True, help="Return when the job is submitted; it goes on by itself.")
+@click.option("--name", metavar="NAME", help="What to call it; the target's name if not said.")
+@click.option(
+    "--job-id", metavar="ID", help="Its id; `<name>-<random>` if not said. The same id again is the same job."
+)
+@click.option("--label", "-l", "labels", multiple=True, metavar="K=V", help="A label, to find it by; repeatable.")
+@machine_options
+@setting_option("retries", "N", "How often to start again when the script itself fails; 0 if not said.")
+@setting_option("max-run", "DURATION", "The most it may take, waiting included; `7d` if not said.")
+@setting_option("stall", "DURATION", "Start again after this long without a word; measured if not said, `0` never.")
+@click.option("--from", "from_job", metavar="JOB", help="Begin with that job's last checkpoint.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and everything that would be made; make nothing.")
+@json_option
+def command(target: str, detach: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
+    """Run TARGET as a job: a .py file, a module or a shell script, shipped with the directory that you stand in.
+
+    ARGS go to the target untouched. The log is followed; Ctrl-C detaches, and the job goes on. Exit code: 0 succeeded,
+    1 failed, 7 stopped, 8 its time was over.
+
+    With --json the log goes to stderr and one object to stdout: with --detach what was submitted, else how it ended.
+    """
+    from outlast.jobs.world import system_world
+
+    world = system_world()
+    if dry_run:
+        from outlast.cli.rehearsal import rehearse
+
+        return rehearse(world, asked(world, target, given), as_json=as_json)
+    try:
+        job = _submit(world, target, given, following=not detach)
+    except KeyboardInterrupt:
+        say("interrupted while submitting; `outlast jobs` says whether there is a job")
+        return EXIT_INTERRUPTED
+    if detach:
+        if as_json:
+            put_json({"job": job.id, "folder": job.folder_url, "state": _state(world, job)})
+        return EXIT_DONE
+    return follow_to_end(world, job, as_json=as_json)
+
+
+def _submit(world: World, target: str, given: dict[str, Any], *, following: bool) -> Job:
+    from outlast.jobs.job import Job
+    from outlast.jobs.submit import carry_out, plan
+    from outlast.jobs.watch import ring_for_watching
+
+    begun_at = world.clock.monotonic()
+    planned = plan(world, asked(world, target, given))
+    say_plan(planned, world.clock.monotonic() - begun_at)
+    if following:
+        ring_for_watching(Job.of(planned.home, planned.spec.job).folder)
+    submitted = carry_out(world, planned)
+    if submitted.resubmitted:
+        say(f"job `{submitted.job.id}` was there already, and goes on as it was submitted first")
+    return submitted.job
+
+
+def follow_to_end(world: World, job: Job, *, as_json: bool) -> int:
+    """Follows, says how it ended, and answers the exit code of that."""
+    from outlast.cli.follow import follow, out_stream, say_detached
+    from outlast.jobs.look import look
+
+    try:
+        left = follow(world, job, out=out_stream(as_json))
+    except BrokenPipeError:
+        say_detached(job)
+        raise
+    if left is not None:
+        return left
+    status = look(world, job)
+    if as_json:
+        put_json(status.row())
+    if status.head.outputs:
+        say(f"Outputs are in `{shown(status.folder)}/outputs`; `outlast pull {job.id}` copies them")
+    say(end_line(status))
+    return status.outcome_code
+
+
+def _state(world: World, job: Job) -> str:
+    from outlast.jobs.look import look
+
+    return look(world, job).state
+
+
+def say_plan(planned: Plan, seconds: float) -> None:
+    """Where it runs, with which Python, what was shipped, what it costs, its limit, and how to stop it."""
+    spec, packed, python = planned.spec, planned.packed, planned.interpreter
+    say(f"Packed {count(packed.files, 'file')}, {size(packed.bytes)} in {duration(seconds)}")
+    for one in packed.left_out[:LEFT_OUT_SHOWN_MAX]:
+        say(f"  left out `{shown(one.path)}`, {size(one.bytes)}: {shown(one.why)}")
+    if len(packed.left_out) > LEFT_OUT_SHOWN_MAX:
+        say(f"  left out {len(packed.left_out) - LEFT_OUT_SHOWN_MAX:,} more")
+    say(f"Python {python.version} at `{shown(python.path)}`: {shown(python.why)}")
+    machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
+    say(
+        f"Job `{spec.job}` on `{spec.engine}`: {machine}, {money(0.0)} per hour, ends after {duration(spec.max_run_seconds)} at the latest"
+    )
+    say(f"  `outlast stop {spec.job}` stops it")
+    sys.stderr.flush()

@@ -1,0 +1,169 @@
+"""`outlast show`: all about one job, on one page."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from outlast.cli.app import Command
+from outlast.cli.clean import Cleaner
+from outlast.cli.listing import COLOUR_OF_STATE
+from outlast.cli.options import home_option, job_argument, json_option, whole
+from outlast.cli.table import render
+from outlast.cli.terminal import paint, put, put_json, shown, width
+from outlast.cli.typed import quoted
+from outlast.cli.words import age, count, duration, money, percent, size
+from outlast.errors import EXIT_DONE, NotFound
+
+if TYPE_CHECKING:
+    from outlast.folder.records import Attempt
+    from outlast.jobs.job import Job
+    from outlast.results.status import Status
+
+LAST_BYTES_MAX = 16 << 10
+LAST_LINES_MAX = 20
+"""How much of the log is shown of a job that failed."""
+
+
+@click.command("show", cls=Command)
+@job_argument
+@click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt, with the end of its log.")
+@home_option
+@json_option
+def command(job: str | None, attempt: int | None, home: str | None, as_json: bool) -> int:
+    """Show a job: its state, attempts, checkpoints, where its time went and where its results are."""
+    from outlast.jobs.find import find
+    from outlast.jobs.look import look
+    from outlast.jobs.world import system_world
+
+    world = system_world()
+    found = find(world, job, home)
+    status = look(world, found)
+    if attempt is not None and str(attempt) not in status.head.attempts:
+        legal = ", ".join(str(number) for number, _ in status.attempts) or "none yet"
+        raise NotFound(f"job `{found.id}` has no attempt {attempt}", hint=f"its attempts: {legal}")
+    if as_json:
+        document = status.document()
+        if attempt is not None:
+            document["attempt_list"] = [one for one in document["attempt_list"] if one["attempt"] == attempt]
+        put_json(document)
+        return EXIT_DONE
+    _print_facts(status)
+    _print_attempts(status, attempt)
+    if attempt is None:
+        _print_checkpoints(status)
+        _print_time(status)
+    if attempt is not None or status.state == "failed":
+        _print_log_end(found, attempt or status.head.attempt)
+    return EXIT_DONE
+
+
+def _print_facts(status: Status) -> None:
+    colour = COLOUR_OF_STATE.get(status.state)
+    state = paint(status.state, colour, sys.stdout) if colour else status.state
+    put(f"{paint(status.job, 'bold', sys.stdout)}  {state}{_since(status)}")
+    spec = status.spec
+    args = status.launch.args if status.launch.args is not None else spec.args
+    machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
+    code = spec.provenance.commit[:12] + (" with changes" if spec.provenance.dirty else "")
+    facts = [
+        ("why" if status.final else "waits for", shown(status.why)),
+        ("target", shown(" ".join([spec.target.value, quoted(args)])).rstrip()),
+        ("labels", ", ".join(f"{key}={value}" for key, value in sorted(spec.labels.items()))),
+        (
+            "on",
+            f"{status.launch.engine}, {machine}, {money(status.launch.usd_per_hour)} per hour, so far {money(status.cost_usd)}",
+        ),
+        (
+            "submitted",
+            f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{f', commit {code}' if code else ''}",
+        ),
+        ("began with", f"the last checkpoint of {shown(spec.from_job)}" if spec.from_job else ""),
+        (
+            "ends by",
+            f"{duration(status.launch.deadline_at - status.now)} from now at the latest" if not status.final else "",
+        ),
+        ("folder", shown(status.folder)),
+        ("outputs", f"`outlast pull {status.job}`" if status.head.outputs or status.checkpoints else "none yet"),
+    ]
+    for name, fact in facts:
+        if fact:
+            put(f"  {name:<10} {fact}")
+
+
+def _since(status: Status) -> str:
+    if status.head.ended_at is not None:
+        took = duration(status.head.ended_at - status.launch.launched_at)
+        code = f" with exit code {status.head.exit_code}" if status.head.exit_code else ""
+        return f"{code} {age(status.head.ended_at, status.now)}, after {took}"
+    last = status.attempts[-1][1] if status.attempts else None
+    since = last.started_at if last is not None and last.ended_at is None else status.launch.launched_at
+    step = "" if status.step is None else f", step {status.step:,}"
+    doing = f", {shown(status.doing)}" if status.doing else ""
+    return f" since {duration(status.now - since)}{step}{doing}"
+
+
+def _print_attempts(status: Status, only: int | None) -> None:
+    rows = [_attempt_cells(n, one, status.now) for n, one in status.attempts if only in (None, n)]
+    if rows:
+        put("")
+        header = ("ATTEMPT", "MACHINE", "STARTED", "TOOK", "RESUMED FROM", "STEPS LOST", "ENDED AS")
+        _print_table(header, rows, right=(0, 4, 5))
+
+
+def _attempt_cells(number: int, attempt: Attempt, now: float) -> list[str]:
+    ended = "" if attempt.cause is None else attempt.cause.value
+    if attempt.exit_code:
+        ended += f" (exit code {attempt.exit_code})"
+    if attempt.reason:
+        ended += f": {attempt.reason}"
+    step, lost = attempt.resumed_from_step, attempt.steps_lost
+    return [
+        str(number),
+        attempt.machine,
+        age(attempt.started_at, now),
+        duration((attempt.ended_at or now) - attempt.started_at),
+        "the beginning" if step is None else f"step {step:,}",
+        "" if lost is None else f"{lost:,}",
+        ended,
+    ]
+
+
+def _print_checkpoints(status: Status) -> None:
+    if status.checkpoints:
+        put("")
+        rows = [
+            [one.name, f"{one.step:,}", size(one.bytes), age(one.committed_at, status.now)]
+            for one in status.checkpoints
+        ]
+        _print_table(("CHECKPOINT", "STEP", "SIZE", "COMMITTED"), rows, right=(1, 2))
+
+
+def _print_table(header: tuple[str, ...], rows: list[list[str]], right: tuple[int, ...]) -> None:
+    first, *lines = render(header, rows, width=width(sys.stdout), right=right)
+    put(paint(first, "bold", sys.stdout))
+    for line in lines:
+        put(line)
+
+
+def _print_time(status: Status) -> None:
+    goodput = status.goodput.document()
+    ratio = goodput.pop("ratio")
+    if ratio is not None:
+        put("")
+        buckets = ", ".join(f"{name} {duration(seconds or 0)}" for name, seconds in goodput.items())
+        put(f"goodput {percent(ratio)}: {buckets}")
+
+
+def _print_log_end(job: Job, attempt: int) -> None:
+    from outlast.results.logs import read_last
+
+    data = read_last(job.folder, attempt, bytes_max=LAST_BYTES_MAX) if attempt else b""
+    lines = [line.rpartition("\r")[2] for line in Cleaner(colour=False).clean(data, final=True).rstrip().split("\n")]
+    if lines != [""]:
+        put("")
+        put(paint(f"the end of the log, `outlast logs {job.id}` has all of it:", "bold", sys.stdout))
+        for line in lines[-LAST_LINES_MAX:]:
+            put(f"  {line}")

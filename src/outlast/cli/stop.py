@@ -1,0 +1,39 @@
+"""`outlast stop`: the trainer saves and leaves; nothing runs afterwards."""
+
+from __future__ import annotations
+
+import click
+
+from outlast.cli.app import Command
+from outlast.cli.options import home_option, json_option
+from outlast.cli.outcome import end_line
+from outlast.cli.terminal import put_json, say
+from outlast.errors import EXIT_DONE
+
+
+@click.command("stop", cls=Command)
+@click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
+@home_option
+@json_option
+def command(jobs: tuple[str, ...], home: str | None, as_json: bool) -> int:
+    """Stop jobs: each trainer saves a checkpoint and leaves, and its machines are gone when this returns.
+
+    A job that has ended stays as it ended. `outlast resume JOB` goes on.
+    """
+    from outlast.jobs.find import find
+    from outlast.jobs.stop import stop
+    from outlast.jobs.world import system_world
+
+    world = system_world()
+    found = [find(world, job, home) for job in jobs]  # all of them before the first is stopped
+    stopped = []
+    for job in found:
+        before = job.folder.existing_head().head.state
+        if not before.final:
+            say(f"stopping `{job.id}`: its trainer saves and leaves")
+        status = stop(world, job)
+        stopped.append(status.row())
+        say(end_line(status) if not before.final else f"{job.id} had {before.value} before; nothing runs")
+    if as_json:
+        put_json(stopped)
+    return EXIT_DONE

@@ -1,0 +1,109 @@
+"""The options of a command that takes a target, and the request that they make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outlast.cli.options import Value
+from outlast.errors import UsageError
+
+if TYPE_CHECKING:
+    from outlast.jobs.asked import Asked
+    from outlast.jobs.world import World
+
+OLDER_NAMES = {"resume": "from", "gpu-spec": "gpus", "labels": "label"}
+"""What seasoned hands type; see DESIGN: one name each, older names as hidden aliases."""
+
+SETTINGS = ("on", "home", "cpus", "gpus", "retries", "max-run", "stall", "checkpoint-dir", "output-dir", "resume-args")
+"""Options whose value may also come from a variable or a file (see `outlast config`)."""
+
+
+def setting_option(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
+    """An option that a file may set too: its values are those that the file may have."""
+
+    def read(value: str) -> Any:
+        from outlast.spec.settings import BY_NAME
+
+        return BY_NAME[name].read(value)
+
+    return click.option(
+        f"--{name}", name.replace("-", "_"), type=Value(name, read, "legal"), metavar=metavar, help=text
+    )
+
+
+def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """What `run` and `drill` have in common."""
+    for option in reversed(
+        (
+            setting_option("on", "ENGINE", "Where to run; `local` is this machine."),
+            setting_option("home", "URL", "The home that keeps the job: a directory."),
+            setting_option("cpus", "N", "CPUs that it may use; 1 if not said."),
+            setting_option("gpus", "N", "GPUs that it may use; 0 if not said."),
+            click.option("--env", "env", multiple=True, metavar="K=V", help="A variable for the trainer; repeatable."),
+            click.option(
+                "--dir", "-d", "dirs", multiple=True, metavar="DIR", help="Ship this directory too; repeatable."
+            ),
+            setting_option(
+                "checkpoint-dir", "DIR", "Where a script that does not use the library keeps its checkpoints."
+            ),
+            setting_option("output-dir", "DIR", "Where such a script writes its results."),
+            setting_option("resume-args", "WORDS", "Arguments added when an attempt begins with a checkpoint."),
+        )
+    ):
+        callback = option(callback)
+    return callback
+
+
+def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
+    """The request: flags, then variables, files and defaults."""
+    from outlast.jobs.asked import Asked
+    from outlast.spec.environment import parse_env
+    from outlast.spec.load import load
+    from outlast.spec.names import check_label, check_name
+
+    directory = Path.cwd()
+    flags = {name: given.get(name.replace("-", "_")) for name in SETTINGS}
+    if flags["home"]:
+        flags["home"] = placed(flags["home"])
+    flags["labels"] = dict(check_label(label) for label in given.get("labels", ()))
+    flags["env"] = dict(parse_env(variable) for variable in given.get("env", ()))
+    settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
+    return Asked(
+        target=target,
+        args=tuple(given["args"]),
+        directory=str(directory),
+        extra_dirs=tuple(_directory(one) for one in given.get("dirs", ())),
+        on=settings["on"],
+        name=check_name(given["name"]) if given.get("name") is not None else None,
+        job_id=given.get("job_id"),
+        labels=settings["labels"],
+        env=settings["env"],
+        home=settings["home"],
+        cpus=settings["cpus"],
+        gpus=settings["gpus"],
+        retries=settings["retries"],
+        max_run_seconds=settings["max-run"],
+        stall_seconds=settings["stall"],
+        checkpoint_dir=settings["checkpoint-dir"],
+        output_dir=settings["output-dir"],
+        resume_args=settings["resume-args"],
+        from_job=given.get("from_job") or "",
+    )
+
+
+def placed(home: str) -> str:
+    """A home on this machine by its whole path: it is remembered, and looked for from other directories."""
+    return home if ":" in home.split("/", 1)[0] else os.path.abspath(os.path.expanduser(home))
+
+
+def _directory(path: str) -> str:
+    if not os.path.isdir(path):
+        raise UsageError(
+            f"`--dir {path}`: there is no such directory", hint="`--dir` ships a directory beside this one"
+        )
+    return path

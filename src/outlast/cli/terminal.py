@@ -1,0 +1,67 @@
+"""Where words go: data to stdout, everything else to stderr, colour only where somebody can see it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, TextIO
+
+from outlast.cli.clean import printable
+
+COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "dim": "2", "bold": "1"}
+WIDTH_MIN = 40
+
+
+def colour_allowed(stream: TextIO) -> bool:
+    """https://no-color.org: set and not empty means no."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def paint(text: str, colour: str, stream: TextIO) -> str:
+    return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if colour_allowed(stream) else text
+
+
+def width(stream: TextIO) -> int | None:
+    """Columns of the terminal; None where there is none, and nothing is to be cut."""
+    if not stream.isatty():
+        return None
+    try:
+        return max(WIDTH_MIN, os.get_terminal_size(stream.fileno()).columns)
+    except OSError:
+        return None
+
+
+def say(text: str = "") -> None:
+    """A line on stderr. Foreign words in it must have gone through `shown`."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def put(text: str) -> None:
+    """A line on stdout."""
+    sys.stdout.write(f"{text}\n")
+
+
+def put_json(document: Any) -> None:
+    """One document, one line, ASCII only: it survives every pipe and locale, and no terminal obeys anything in it."""
+    import json
+
+    sys.stdout.write(json.dumps(_finite(document), allow_nan=False))
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity; null is what is left of them."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
+
+
+def shown(text: object) -> str:
+    """A foreign word inside a sentence."""
+    return printable(str(text))

@@ -1,0 +1,138 @@
+"""A command line as somebody typed it: `[OPTIONS] TARGET [-- ARGS]`, and put right where it was not."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from outlast.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Word:
+    """An option with its value, or a word that is none of ours."""
+
+    tokens: tuple[str, ...]
+    ours: bool
+
+
+def normal(token: str, aliases: Mapping[str, str]) -> str:
+    """An option's name, without its dashes, in its one form: underscores are dashes, older names the new ones."""
+    name = token.replace("_", "-")
+    return aliases.get(name, name)
+
+
+def quoted(tokens: Sequence[str]) -> str:
+    """As a shell takes it, on one line whatever stands in it."""
+    return " ".join(shlex.quote(token) if token.isprintable() else _ansi_quoted(token) for token in tokens)
+
+
+def _ansi_quoted(token: str) -> str:
+    escaped = token.encode("utf-8", "surrogateescape").decode("latin-1").encode("unicode_escape").decode("ascii")
+    return "$'" + escaped.replace("'", "\\'") + "'"
+
+
+class _NoDirectory(Exception):
+    def __init__(self, at: int, value: str) -> None:
+        self.at = at
+        self.value = value
+
+
+class CommandLine:
+    """`takes_value`: every option by its normal name (`--name`, `-l`), and whether a value follows it."""
+
+    def __init__(self, command: str, takes_value: Mapping[str, bool], normalize: Callable[[str], str]) -> None:
+        self._command = command
+        self._takes_value = takes_value
+        self._normalize = normalize
+
+    def split(self, tokens: Sequence[str]) -> tuple[list[str], list[str]]:
+        """What is for outlast (options, one target) and what is for the target; else UsageError, with the right line."""
+        at = tokens.index("--") if "--" in tokens else len(tokens)
+        ours, args = list(tokens[:at]), list(tokens[at + 1 :])
+        try:
+            words = list(self._words(ours))
+        except _NoDirectory as problem:
+            raise self._did_you_mean_detach(problem, list(tokens)) from None
+        target = next((i for i, word in enumerate(words) if not word.ours and not word.tokens[0].startswith("-")), None)
+        if target is not None and len(words) > target + 1:
+            raise self._behind_target(words, target, args)
+        if target is None and args and all(word.ours for word in words):
+            raise self._target_behind_dashes(words, args)
+        return _flat(words), args
+
+    def _words(self, tokens: Sequence[str]) -> Iterator[Word]:
+        rest = list(tokens)
+        while rest:
+            token = rest.pop(0)
+            if token.startswith("-d") and "-d" in self._takes_value:
+                yield self._dir_word(token, rest, at=len(tokens) - len(rest) - 1)
+                continue
+            takes_value = self._known(token)
+            if takes_value is None:
+                yield Word((token,), ours=False)
+            elif takes_value and rest:
+                yield Word((token, rest.pop(0)), ours=True)
+            else:
+                yield Word((token,), ours=True)
+
+    def _known(self, token: str) -> bool | None:
+        """Whether a value follows this option; None: it is none of ours."""
+        if token.startswith("--"):
+            name, equals, _ = token[2:].partition("=")
+            takes_value = self._takes_value.get("--" + self._normalize(name))
+            return False if takes_value is not None and equals else takes_value
+        if token.startswith("-") and len(token) > 1:
+            takes_value = self._takes_value.get(token[:2])
+            return False if takes_value and len(token) > 2 else takes_value
+        return None
+
+    def _dir_word(self, token: str, rest: list[str], at: int) -> Word:
+        value = token[2:] or (rest[0] if rest else "")
+        if not value or not os.path.isdir(value):
+            raise _NoDirectory(at, value)
+        if not token[2:]:
+            rest.pop(0)
+        return Word(("--dir", value), ours=True)
+
+    def _did_you_mean_detach(self, problem: _NoDirectory, tokens: list[str]) -> UsageError:
+        tokens[problem.at] = "--detach"
+        hint = f"`{quoted(['outlast', self._command, *tokens])}`"
+        try:
+            self.split(tokens)
+        except UsageError as further:
+            hint = further.hint
+        no_directory = f"`{problem.value}` is no directory" if problem.value else "no directory follows it"
+        return UsageError(f"`-d` is short for `--dir`, and {no_directory}: did you mean `--detach`?", hint=hint)
+
+    def _behind_target(self, words: list[Word], at: int, args: list[str]) -> UsageError:
+        target, behind = words[at].tokens[0], words[at + 1 :]
+        ours = [word for word in behind if word.ours]
+        theirs = [*_flat(word for word in behind if not word.ours), *args]
+        right = [
+            "outlast",
+            self._command,
+            *_flat(words[:at]),
+            *_flat(ours),
+            target,
+            *(["--", *theirs] if theirs else []),
+        ]
+        return UsageError(
+            f"`{behind[0].tokens[0]}` stands behind the target `{target}`",
+            state="options of outlast stand before the target, arguments of the target behind `--`",
+            hint=f"`{quoted(right)}`",
+        )
+
+    def _target_behind_dashes(self, words: list[Word], args: list[str]) -> UsageError:
+        right = ["outlast", self._command, *_flat(words), args[0], *(["--", *args[1:]] if args[1:] else [])]
+        return UsageError(
+            "no target stands before `--`",
+            state="the target is outlast's to find; only its arguments stand behind `--`",
+            hint=f"`{quoted(right)}`",
+        )
+
+
+def _flat(words: Iterator[Word] | Sequence[Word]) -> list[str]:
+    return [token for word in words for token in word.tokens]

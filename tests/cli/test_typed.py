@@ -1,0 +1,103 @@
+"""A command line as it was typed, and put right."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outlast.cli.typed import CommandLine, normal, quoted
+from outlast.errors import UsageError
+
+OPTIONS = {"--name": True, "--gpus": True, "--label": True, "-l": True, "--detach": False, "--dir": True, "-d": True, "--from": True}
+LINE = CommandLine("run", OPTIONS, lambda name: normal(name, {"resume": "from"}))
+
+
+def right(tokens: list[str]) -> list[str]:
+    """The line that the refusal proposes."""
+    with pytest.raises(UsageError) as refused:
+        LINE.split(tokens)
+    return shlex.split(refused.value.hint.strip("`"))
+
+
+def test_what_stands_behind_the_dashes_goes_through_untouched() -> None:
+    args = ["--name", "x", "-d", "--", "--gpus=2", "", "a b", "--"]
+    assert LINE.split(["--gpus", "2", "train.py", "--", *args]) == (["--gpus", "2", "train.py"], args)
+
+
+def test_arguments_of_the_script_before_the_dashes_are_moved_behind_them() -> None:
+    assert right(["train.py", "--lr", "0.1", "x"]) == ["outlast", "run", "train.py", "--", "--lr", "0.1", "x"]
+
+
+def test_options_of_ours_behind_the_target_are_moved_before_it() -> None:
+    assert right(["-l", "a=b", "train.py", "--max_steps", "5", "--gpus", "2", "--", "--lr", "1"]) == [
+        "outlast", "run", "-l", "a=b", "--gpus", "2", "train.py", "--", "--max_steps", "5", "--lr", "1",
+    ]  # fmt: skip
+
+
+def test_an_older_name_and_underscores_are_ours_too() -> None:
+    line = CommandLine("run", {"--max-run": True, "--from": True}, lambda name: normal(name, {"resume": "from"}))
+    assert line.split(["--max_run", "2h", "--resume", "job", "t.py"])[0] == ["--max_run", "2h", "--resume", "job", "t.py"]
+
+
+def test_a_target_behind_the_dashes_is_moved_before_them() -> None:
+    assert right(["--gpus", "2", "--", "train.py", "--lr", "1"]) == [
+        "outlast", "run", "--gpus", "2", "train.py", "--", "--lr", "1",
+    ]  # fmt: skip
+
+
+def test_short_d_before_a_directory_is_dir(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    data = str(tmp_path / "data")
+    assert LINE.split(["-d", data, "train.py"]) == (["--dir", data, "train.py"], [])
+    assert LINE.split([f"-d{data}", "train.py"]) == (["--dir", data, "train.py"], [])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (["-d", "train.py"], ["outlast", "run", "--detach", "train.py"]),
+        (["train.py", "-d"], ["outlast", "run", "--detach", "train.py"]),
+        (["-d", "train.py", "--", "-d"], ["outlast", "run", "--detach", "train.py", "--", "-d"]),
+    ],
+)
+def test_short_d_before_anything_else_asks_for_detach(tokens: list[str], expected: list[str]) -> None:
+    assert right(tokens) == expected
+
+
+def test_unknown_options_before_the_target_are_left_to_the_parser() -> None:
+    assert LINE.split(["--nmae", "x"])[0] == ["--nmae", "x"]
+    assert LINE.split(["--detahc"])[0] == ["--detahc"]
+
+
+words = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=12)
+
+
+@given(st.lists(words, min_size=1, max_size=5))
+def test_every_line_put_right_is_a_line_that_is_right(tokens: list[str]) -> None:
+    """Whatever stands behind the target: type what the answer says, and it is taken, with the same words for the script."""
+    try:
+        LINE.split(["train.py", *tokens])
+    except UsageError as refused:
+        proposed = subprocess.run(
+            ["bash", "-c", f"printf '%s\\0' {refused.hint.strip('`')}"], capture_output=True, check=True
+        ).stdout
+        _, command, *again = [os.fsdecode(one) for one in proposed.split(b"\0")[:-1]]
+        assert command == "run"
+        try:
+            LINE.split(again)
+        except UsageError as refused_again:
+            # `-d` in two places, or an option whose value is missing: the second answer is about something else
+            assert refused_again.hint != refused.hint
+
+
+@pytest.mark.parametrize("token", ["plain", "a b", "it's", "new\nline", "\x1b[31m", "é\n", "", "\\", "$(touch x)"])
+def test_quoting_is_one_visible_line_that_the_shell_reads_back(token: str) -> None:
+    line = quoted([token])
+    assert line.isprintable()
+    assert subprocess.run(["bash", "-c", f"printf %s {line}"], capture_output=True, check=True).stdout == token.encode()
