@@ -376,9 +376,10 @@ class AttemptLife:
         self._obey_wishes(now)
         if self.place.rank == 0:
             self._write_beat()
-            self._look_at_workers()
         # By the clock as it is now: the store may have taken its time, and two beats in a second are too many.
         self._beat_at = self.clock.monotonic() + BEAT_SECONDS
+        if self.place.rank == 0:
+            self._look_at_workers()
 
     def _write_beat(self) -> None:
         beat = Beat(

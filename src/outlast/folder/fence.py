@@ -68,16 +68,13 @@ class Fence:
         self.folder = folder
         self.place = place
         self.memory = memory
-        self.recalled = memory.attempt > 0
-        """This machine had begun before its agent was restarted."""
-
         self._remember = remember
 
     def pass_(self, *, survivor: bool) -> Claim | Leave:
         """Joins the attempt that gathers, or begins the next one, or says how to leave.
 
         A survivor of a fenced attempt may join, unless it was replaced, but never begins one: its replacement would fight it for
-        ever. An agent that was restarted is one too, if its machine was part of an attempt that is no longer head's.
+        ever. A machine's memory makes it one too: an agent that was restarted, or that never heard that its swap was done.
         May raise StoreUnavailable at any point; calling it again goes on where the lost answer left off.
         """
         while True:
@@ -89,7 +86,7 @@ class Fence:
             if self.folder.stop_wished(at.head.launch):
                 self._stop(at)
                 continue
-            bound = (survivor or self.recalled) and self._was_fenced(at.head)
+            bound = survivor or self._was_fenced(at.head)
             if bound and self.was_replaced(at.head, self.memory.attempt):
                 return Leave.OFF
             if at.head.state is State.GATHERING and self._join(at.head):
@@ -162,7 +159,10 @@ class Fence:
         )
         self._note(head.attempt, mine)
         swapped = self.folder.swap(at, head, f"{mine}-begin")
-        if swapped is None or swapped.head.state.final:
+        if swapped is None:
+            self._note(0, "")  # it was not done and never will be: this machine is part of nothing
+            return None
+        if swapped.head.state.final:
             return None
         if (swapped.head.attempt, swapped.head.nonce) != (head.attempt, mine):
             return None

@@ -29,6 +29,8 @@ def look(world: World, job: Job) -> Status:
         stopping = job.folder.stop_wished(at.head.launch)
         launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
         at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
+    else:
+        publish(job.folder, record.id)  # the machine that should have may have been taken away first
     beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None
     return status_of(
         spec,
