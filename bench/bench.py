@@ -1,0 +1,54 @@
+"""`make bench`: every promise about speed, measured against its yardstick in the same run; writes bench/RESULTS.md."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.measure import Row, machine
+
+MODULES = ("startup", "jobs", "bundle", "agent_cost", "stall", "peers")
+
+
+def main() -> int:
+    chosen = sys.argv[1:] or MODULES
+    rows: list[Row] = []
+    for name in chosen:
+        with tempfile.TemporaryDirectory(prefix=f"outlast-bench-{name}-") as scratch:
+            module = importlib.import_module(f"bench.{name}")
+            for row in module.rows(Path(scratch)):
+                print(f"{'held  ' if row.held else 'MISSED'}  {row.what}: {row.ours}  {row.against}  {row.ratio}  (at most {row.limit})")
+                rows.append(row)
+    if not sys.argv[1:]:
+        (ROOT / "bench" / "RESULTS.md").write_text(page(rows))
+    return 0 if all(row.held for row in rows) else 1
+
+
+def page(rows: list[Row]) -> str:
+    version = subprocess.run(
+        [sys.executable, "-c", "import outlast; print(outlast.__version__)"], capture_output=True, text=True, check=True
+    )
+    lines = [
+        "# What was measured",
+        "",
+        f"outlast {version.stdout.strip()}, {time.strftime('%Y-%m-%d', time.gmtime())}, on {machine()}.",
+        "Medians of ten, both sides in turns, in one run of `make bench`. Ratios travel between machines, milliseconds do not.",
+        "",
+        "| what | outlast | against | ratio | at most | held |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        held = "yes" if row.held else "**no**"
+        lines.append(f"| {row.what} | {row.ours} | {row.against} | {row.ratio} | {row.limit} | {held} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Interleaved medians: whatever disturbs the machine disturbs both sides alike."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    ours: str
+    against: str
+    ratio: str
+    limit: str
+    held: bool
+
+
+def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -> dict[str, float]:
+    """The median of what each contender answers (seconds, or any figure), taken in turns."""
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, contender in contenders.items():
+            taken[name].append(contender())
+    return {name: statistics.median(figures) for name, figures in taken.items()}
+
+
+def wall(action: Callable[[], object]) -> Callable[[], float]:
+    def timed() -> float:
+        began_at = time.perf_counter()
+        action()
+        return time.perf_counter() - began_at
+
+    return timed
+
+
+def command(argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Callable[[], object]:
+    def run() -> object:
+        return subprocess.run(argv, cwd=cwd, env=env, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+
+    return run
+
+
+def clean_environment(scratch: Path) -> dict[str, str]:
+    """What a user's shell has, with nothing of the user's own; byte code is allowed, as everywhere but on our machines."""
+    kept = ("PATH", "LANG", "LC_ALL", "TERM")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    return {**environment, "HOME": str(scratch), "OUTLAST_DIR": str(scratch / "outlast")}
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms"
+
+
+def ratio_row(what: str, ours: float, against: float, named: str, limit: float, show: Callable[[float], str] = milliseconds) -> Row:
+    ratio = ours / against
+    return Row(what, show(ours), f"{named}: {show(against)}", f"{ratio:.2f}x", f"{limit:g}x", ratio <= limit)
+
+
+def excess_row(what: str, ours: float, against: float, named: str, limit_seconds: float) -> Row:
+    excess = ours - against
+    return Row(
+        what,
+        milliseconds(ours),
+        f"{named}: {milliseconds(against)}",
+        f"+{milliseconds(excess)}",
+        f"+{milliseconds(limit_seconds)}",
+        excess <= limit_seconds,
+    )
+
+
+def limit_row(what: str, ours: float, limit: float, show: Callable[[float], str]) -> Row:
+    return Row(what, show(ours), "", "", show(limit), ours <= limit)
+
+
+def machine() -> str:
+    model = next(
+        (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "unknown CPU"
+    )
+    memory = next((int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
+    system = f"{platform.system()} {platform.release().split('-')[0]}"
+    return f"{os.cpu_count()} cores of {model}, {memory / 2**20:.0f} GiB, {system}, Python {platform.python_version()}"
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
