@@ -30,7 +30,9 @@ def rows(scratch: Path) -> Iterator[Row]:
         memory = sum(_own_bytes(pid) for pid in agents)
     finally:
         subprocess.run([OUTLAST, "stop", "sleeper"], env=environment, check=True, capture_output=True)
-    yield limit_row("agent and init between checkpoints: memory of their own", memory / 2**20, 40, lambda one: f"{one:.1f} MB")
+    yield limit_row(
+        "agent and init between checkpoints: memory of their own", memory / 2**20, 40, lambda one: f"{one:.1f} MB"
+    )
     yield limit_row("agent and init between checkpoints: CPU", share * 100, 1, lambda one: f"{one:.2f}% of a core")
 
 

@@ -24,7 +24,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix=f"outlast-bench-{name}-") as scratch:
             module = importlib.import_module(f"bench.{name}")
             for row in module.rows(Path(scratch)):
-                print(f"{'held  ' if row.held else 'MISSED'}  {row.what}: {row.ours}  {row.against}  {row.ratio}  (at most {row.limit})")
+                print(
+                    f"{'held  ' if row.held else 'MISSED'}  {row.what}: {row.ours}  {row.against}  {row.ratio}  (at most {row.limit})"
+                )
                 rows.append(row)
     if not sys.argv[1:]:
         (ROOT / "bench" / "RESULTS.md").write_text(page(rows))

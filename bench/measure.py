@@ -42,7 +42,9 @@ def wall(action: Callable[[], object]) -> Callable[[], float]:
     return timed
 
 
-def command(argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Callable[[], object]:
+def command(
+    argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Callable[[], object]:
     def run() -> object:
         return subprocess.run(argv, cwd=cwd, env=env, check=True, stdin=subprocess.DEVNULL, capture_output=True)
 
@@ -60,7 +62,9 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
-def ratio_row(what: str, ours: float, against: float, named: str, limit: float, show: Callable[[float], str] = milliseconds) -> Row:
+def ratio_row(
+    what: str, ours: float, against: float, named: str, limit: float, show: Callable[[float], str] = milliseconds
+) -> Row:
     ratio = ours / against
     return Row(what, show(ours), f"{named}: {show(against)}", f"{ratio:.2f}x", f"{limit:g}x", ratio <= limit)
 
@@ -83,7 +87,8 @@ def limit_row(what: str, ours: float, limit: float, show: Callable[[float], str]
 
 def machine() -> str:
     model = next(
-        (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "unknown CPU"
+        (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
+        "unknown CPU",
     )
     memory = next((int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
     system = f"{platform.system()} {platform.release().split('-')[0]}"
