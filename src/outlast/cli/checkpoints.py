@@ -14,7 +14,7 @@ from outlast.cli.words import age, count, size
 from outlast.errors import EXIT_DONE, EXIT_STORE
 
 
-@click.command("checkpoints", cls=Command)
+@click.command("checkpoints", cls=Command, short_help="List a job's checkpoints, or verify them.")
 @job_argument
 @click.option("--verify", is_flag=True, help="Read every byte of each and compare it with what was committed.")
 @home_option

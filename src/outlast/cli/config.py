@@ -16,7 +16,7 @@ from outlast.cli.terminal import paint, put, put_json, say, shown, width
 from outlast.errors import EXIT_DONE, NotFound
 
 
-@click.command("config", cls=Command)
+@click.command("config", cls=Command, short_help="Show each setting, and where it came from.")
 @click.option(
     "--trust", is_flag=True, help="Let this project's file say where data goes, as long as it stays as it is."
 )

@@ -11,7 +11,7 @@ from outlast.cli.options import NUMBER, home_option, job_argument, json_option, 
 from outlast.errors import EXIT_DONE
 
 
-@click.command("logs", cls=Command)
+@click.command("logs", cls=Command, short_help="Print a job's log, across its attempts.")
 @job_argument
 @click.option("--follow", "-f", is_flag=True, help="Go on until the job ends, across attempts; exit as the job did.")
 @click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt.")

@@ -18,7 +18,7 @@ TOLD_BYTES_MIN = 64 << 20
 GLOB_CHARACTERS = frozenset("*?[")
 
 
-@click.command("pull", cls=Command)
+@click.command("pull", cls=Command, short_help="Copy a job's results here.")
 @click.argument("job", required=False, metavar="[JOB]")
 @click.argument("pattern", required=False, metavar="[PATTERN]", default="")
 @click.option(

@@ -32,7 +32,7 @@ class ResumeCommand(Command):
         return [*super().collect_usage_pieces(ctx), f"[-- ARGS... {ALLOW_CHANGED}]"]
 
 
-@click.command("resume", cls=ResumeCommand)
+@click.command("resume", cls=ResumeCommand, short_help="Go on with a job that ended before it was done.")
 @job_argument
 @click.option("--checkpoint", metavar="STEP", help="Go on from this checkpoint; from the last one if not said.")
 @click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")

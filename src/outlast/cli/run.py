@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 LEFT_OUT_SHOWN_MAX = 5
 
 
-@click.command("run", cls=TargetCommand, aliases=OLDER_NAMES)
+@click.command("run", cls=TargetCommand, short_help="Run a script as a job, and follow its log.", aliases=OLDER_NAMES)
 @click.argument("target")
 @click.option("--detach", is_flag=True, help="Return when the job is submitted; it goes on by itself.")
 @click.option("--name", metavar="NAME", help="What to call it; the target's name if not said.")
@@ -110,16 +109,19 @@ def _state(world: World, job: Job) -> str:
 
 def say_plan(planned: Plan, seconds: float) -> None:
     """Where it runs, with which Python, what was shipped, what it costs, its limit, and how to stop it."""
-    spec, packed, python = planned.spec, planned.packed, planned.interpreter
-    say(f"Packed {count(packed.files, 'file')}, {size(packed.bytes)} in {duration(seconds)}")
+    spec = planned.spec
+    say_shipped(planned, f" in {duration(seconds)}")
+    machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
+    limit = f"ends after {duration(spec.max_run_seconds)} at the latest"
+    say(f"Job `{spec.job}` on `{spec.engine}`: {machine}, {money(0.0)} per hour, {limit}")
+    say(f"  `outlast stop {spec.job}` stops it")
+
+
+def say_shipped(planned: Plan, took: str = "") -> None:
+    packed, python = planned.packed, planned.interpreter
+    say(f"Packed {count(packed.files, 'file')}, {size(packed.bytes)}{took}")
     for one in packed.left_out[:LEFT_OUT_SHOWN_MAX]:
         say(f"  left out `{shown(one.path)}`, {size(one.bytes)}: {shown(one.why)}")
     if len(packed.left_out) > LEFT_OUT_SHOWN_MAX:
         say(f"  left out {len(packed.left_out) - LEFT_OUT_SHOWN_MAX:,} more")
     say(f"Python {python.version} at `{shown(python.path)}`: {shown(python.why)}")
-    machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
-    say(
-        f"Job `{spec.job}` on `{spec.engine}`: {machine}, {money(0.0)} per hour, ends after {duration(spec.max_run_seconds)} at the latest"
-    )
-    say(f"  `outlast stop {spec.job}` stops it")
-    sys.stderr.flush()

@@ -11,7 +11,7 @@ from outlast.cli.terminal import put_json, say
 from outlast.errors import EXIT_DONE
 
 
-@click.command("stop", cls=Command)
+@click.command("stop", cls=Command, short_help="Stop jobs: their trainers save and leave.")
 @click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
 @home_option
 @json_option

@@ -1,0 +1,109 @@
+"""`outlast run --dry-run`: everything that would be made, and nothing made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from outlast.cli.terminal import put, put_json, say, shown
+from outlast.cli.words import count, duration, money, size
+from outlast.engines.engine import Condition, Engine, Launch, LaunchState
+from outlast.errors import EXIT_DONE
+from outlast.jobs.find import find
+from outlast.jobs.submit import Submitted, submit
+from outlast.spec.record import plain
+from outlast.store.dry import Dry, Write
+
+if TYPE_CHECKING:
+    from outlast.jobs.asked import Asked
+    from outlast.jobs.world import World
+
+
+class Rehearsed:
+    """An engine on which nothing is started: it notes what would be."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.name = engine.name
+        self.capabilities = engine.capabilities
+        self.started: list[Launch] = []
+
+    def start(self, launch: Launch) -> None:
+        self.started.append(launch)
+
+    def state(self, launch: Launch) -> LaunchState:
+        return LaunchState(Condition.ABSENT)
+
+    def stop(self, launch: Launch) -> None:
+        return
+
+    def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
+        return False
+
+
+def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
+    """Submits in a world whose stores and engines only pretend, with a user's directory of its own: caches learn nothing."""
+    stores: list[Dry] = []
+    engines: list[Rehearsed] = []
+    with TemporaryDirectory(prefix="outlast-dry-") as scratch:
+        pretended = world.over(
+            lambda store: _kept(stores, Dry(store)), lambda engine: _kept(engines, Rehearsed(engine))
+        )
+        asked = replace(
+            asked,
+            home=world.home_url(asked.home),
+            from_job=find(world, asked.from_job).folder_url if asked.from_job else "",
+        )
+        submitted = submit(replace(pretended, user_dir=Path(scratch)), asked)
+    writes = [write for store in stores for write in store.writes]
+    launches = [launch for engine in engines for launch in engine.started]
+    if as_json:
+        put_json(_document(submitted, writes, launches))
+    else:
+        _print(submitted, writes, launches)
+    return EXIT_DONE
+
+
+def _kept(kept: list[Any], one: Any) -> Any:
+    kept.append(one)
+    return one
+
+
+def _document(submitted: Submitted, writes: list[Write], launches: list[Launch]) -> dict[str, Any]:
+    return {
+        "job": submitted.job.id,
+        "folder": submitted.job.folder_url,
+        "state": "planned",
+        "spec": plain(submitted.spec),
+        "writes": [write._asdict() for write in writes],
+        "launches": [
+            {
+                "engine": submitted.spec.engine,
+                "workers": launch.workers,
+                "cpus": launch.machine.cpus,
+                "gpus": launch.machine.gpus,
+                "usd_per_hour": 0.0,
+                "max_run_seconds": submitted.spec.max_run_seconds,
+            }
+            for launch in launches
+        ],
+    }
+
+
+def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) -> None:
+    from outlast.cli.run import say_shipped
+
+    say_shipped(submitted.plan)
+    say(f"Job `{submitted.job.id}` would be written to `{shown(submitted.job.folder_url)}`:")
+    for write in writes:
+        put(f"{write.operation} {shown(write.key)} ({size(write.bytes)})")
+    for launch in launches:
+        machine = count(launch.machine.cpus, "CPU") + f", {count(launch.machine.gpus, 'GPU')}" * bool(
+            launch.machine.gpus
+        )
+        limit = duration(submitted.spec.max_run_seconds)
+        put(
+            f"start {count(launch.workers, 'machine')} on {submitted.spec.engine} ({machine}; {money(0.0)} per hour; at most {limit})"
+        )
+    say("nothing was made, nothing was started")
