@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
 from outlast.folder import layout
-from outlast.folder.folder import Folder
 from outlast.store.store import Store
+
+if TYPE_CHECKING:
+    from outlast.folder.folder import Folder
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Home:
         return self.store.url
 
     def folder(self, job: str) -> Folder:
+        from outlast.folder.folder import Folder  # the records cost more than a list of jobs that have all ended
+
         return Folder(self.store, job, self.random)
 
     def index(self) -> Iterator[Indexed]:

@@ -7,12 +7,14 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outlast.errors import Damaged, KeyMissing, NotFound
-from outlast.folder.home import Home, Indexed
-from outlast.jobs.job import Job
 from outlast.jobs.world import World
+
+if TYPE_CHECKING:
+    from outlast.folder.home import Home, Indexed
+    from outlast.jobs.job import Job
 
 Row = dict[str, Any]
 
@@ -57,6 +59,7 @@ def _rows(world: World, home: Home) -> Iterator[Row]:
 
 
 def _row(world: World, home: Home, indexed: Indexed) -> Row:
+    from outlast.jobs.job import Job
     from outlast.jobs.look import look
 
     job = Job.of(home, indexed.job)

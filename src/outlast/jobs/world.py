@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random, SystemRandom
+from typing import TYPE_CHECKING
 
 from outlast.clock import SYSTEM, Clock
-from outlast.engines.engine import Engine
 from outlast.errors import Denied, OutlastError, UsageError
-from outlast.folder.home import Home
-from outlast.store.store import Store
+
+if TYPE_CHECKING:  # `outlast jobs` makes a world too, and each of these costs it milliseconds
+    from outlast.engines.engine import Engine
+    from outlast.folder.home import Home
+    from outlast.store.store import Store
 
 HOMES_MAX = 100
 """How many homes are remembered, so that `jobs` and `stop` look in all that this user has used."""
@@ -44,6 +47,8 @@ class World:
         return url or self.environ.get("OUTLAST_HOME") or str(self.user_dir / "home")
 
     def home(self, url: str | None = None) -> Home:
+        from outlast.folder.home import Home
+
         url = self.home_url(url)
         if url not in self._homes:
             self._homes[url] = Home(self.open_store(url), self.random)
