@@ -48,15 +48,15 @@ class Retrying:
     def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Iterator[Entry]:
         """Goes on after the last entry that it gave."""
         left = limit
-        entries = self._store.list(prefix, after=after, limit=left)
+        entries: Iterator[Entry] | None = None
 
         def following() -> Entry | None:
             nonlocal entries
-            try:
-                return next(entries, None)
-            except StoreUnavailable:
-                entries = self._store.list(prefix, after=after, limit=left)
-                raise
+            listing = self._store.list(prefix, after=after, limit=left) if entries is None else entries
+            entries = None
+            entry = next(listing, None)
+            entries = listing
+            return entry
 
         while (entry := self._again(following)) is not None:
             after = entry.key

@@ -1,0 +1,7 @@
+"""The contract's own asserts shall explain themselves, although it is shipped code."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.register_assert_rewrite("outlast.testing.store_contract")
