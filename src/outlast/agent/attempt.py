@@ -22,7 +22,7 @@ from outlast.clock import Clock
 from outlast.errors import Damaged, Denied, StoreFull, StoreUnavailable
 from outlast.folder import life
 from outlast.folder.content import download, read_manifest
-from outlast.folder.fence import Claim, Place
+from outlast.folder.fence import Claim, Fence
 from outlast.folder.folder import Fenced, Folder
 from outlast.folder.records import Beat, Cause, Checkpoint, Head, LaunchRecord, Manifest, State, WorkerExit
 from outlast.spec.spec import Spec
@@ -57,10 +57,10 @@ class Abandoned(Exception):
 
 class AttemptLife:
     def __init__(
-        self, folder: Folder, place: Place, claim: Claim, spec: Spec, launch: LaunchRecord, child: Child, clock: Clock
+        self, folder: Folder, fence: Fence, claim: Claim, spec: Spec, launch: LaunchRecord, child: Child, clock: Clock
     ) -> None:
         self.folder = folder
-        self.place = place
+        self.place = place = fence.place
         self.at = claim.at
         self.number = claim.attempt
         self.nonce = claim.nonce
@@ -69,7 +69,13 @@ class AttemptLife:
         self.child = child
         self.clock = clock
         now = clock.monotonic()
-        self.vigil = Vigil(child, now=now, stall_seconds=spec.stall_seconds)
+        self.vigil = Vigil(
+            child,
+            now=now,
+            stall_seconds=spec.stall_seconds,
+            ending=fence.memory.ending,
+            remember=fence.remember_ending,
+        )
         self.streams = [Stream(folder, child, name, self.number, place.rank) for name in ("log", "metrics")]
         self.mirror = Mirror(folder, self.number, self._between)
         self.pending: tuple[Saved, Manifest] | None = None
@@ -204,8 +210,12 @@ class AttemptLife:
             self._patiently(stream.finish)
         if self.place.rank != 0:
             return self._wait_for_owner(exit)
+        if exit.code and self.place.workers > 1:
+            # An earlier life of this agent may have ended its own trainer because of another rank's end.
+            self._patiently(self._look_at_workers)
+            exit = self._end_with(self.worker_exit) if self.worker_exit else exit
         verdict = judge(
-            exit, told=self.vigil.told, stalled=self.vigil.stalled, retries=self.spec.retries, head=self.at.head
+            exit, told=self.vigil.why_told, stalled=self.vigil.ended_as_stalled, retries=self.spec.retries, head=self.at.head
         )
         self._last_commit()
         if verdict.next is Next.FINAL:
@@ -224,7 +234,7 @@ class AttemptLife:
         return After.AGAIN if verdict.next is Next.SAME_MACHINE else After.OFF
 
     def _wait_for_owner(self, exit: Exit) -> After:
-        if self.vigil.told is Reason.PREEMPTED:
+        if self.vigil.why_told is Reason.PREEMPTED:
             return After.OFF  # no verdict on the job: the machine is going, and its replacement begins the next attempt
         record = WorkerExit(
             rank=self.place.rank,
@@ -232,7 +242,7 @@ class AttemptLife:
             at=self._now(),
             out_of_memory=exit.out_of_memory,
             disk_full=exit.disk_full,
-            stalled=self.vigil.stalled,
+            stalled=self.vigil.ended_as_stalled,
         )
         self._patiently(lambda: self.folder.create(self.folder.keys.exit(self.number, self.place.rank), record))
         while True:

@@ -69,7 +69,7 @@ class _Service:
         if self.spec is None or self.launch is None:
             self.spec = self.folder.read_spec()
             self.launch = self.folder.read_launch(claim.at.head.launch)
-        after = AttemptLife(self.folder, fence.place, claim, self.spec, self.launch, self.child, self.clock).live()
+        after = AttemptLife(self.folder, fence, claim, self.spec, self.launch, self.child, self.clock).live()
         if after is After.OFF:
             return False
         if after is After.FENCED:

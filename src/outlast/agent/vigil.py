@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from outlast.agent.child import Child, Notice, Reason
 from outlast.spec.spec import STALL_GAPS_MAX, STALL_SECONDS_MIN
 
@@ -16,12 +18,25 @@ DEADLINE_EARLY_SECONDS = 180.0
 DEADLINE_EARLY_SHARE = 0.1
 """The agent ends so long before the launch's deadline, that the cloud's own timer is only for a dead agent."""
 
+STALLED = "stalled"
+
 
 class Vigil:
     """Tells the trainer to leave, once per reason, and ends it when its time is over. All times are the machine's monotonic ones."""
 
-    def __init__(self, child: Child, *, now: float, stall_seconds: float | None) -> None:
+    def __init__(
+        self,
+        child: Child,
+        *,
+        now: float,
+        stall_seconds: float | None,
+        ending: str = "",
+        remember: Callable[[str], None] = lambda why: None,
+    ) -> None:
+        """`ending`: what an earlier life of this agent gave to `remember`, before it told or ended the trainer."""
         self.child = child
+        self._ending = ending
+        self._remember = remember
         self.stall_seconds = stall_seconds
         self.told: Reason | None = None
         self.leave_by: float | None = None
@@ -35,6 +50,7 @@ class Vigil:
 
     def tell(self, reason: Reason, now: float, seconds: float) -> None:
         if self.told is None:
+            self._remember(reason.value)
             self.told = reason
         if self.leave_by is None or now + seconds < self.leave_by:
             self.leave_by = now + seconds
@@ -51,8 +67,18 @@ class Vigil:
         if self.leave_by is not None and now >= self.leave_by:
             self.child.end()
         if self.told is None and self._silent(now):
+            self._remember(STALLED)
             self.stalled = True
             self.child.end()
+
+    @property
+    def why_told(self) -> Reason | None:
+        """Why the trainer was asked to leave, by this life of the agent or an earlier one."""
+        return self.told or next((reason for reason in Reason if reason.value == self._ending), None)
+
+    @property
+    def ended_as_stalled(self) -> bool:
+        return self.stalled or self._ending == STALLED
 
     def seconds_left(self, now: float) -> float | None:
         """Until the machine is taken away; None: nobody said so."""

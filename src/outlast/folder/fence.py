@@ -38,6 +38,9 @@ class Memory:
     nonce: str = ""
     """The attempt that it began or joined last, and that attempt's nonce."""
 
+    ending: str = ""
+    """Why this agent ended that attempt's trainer, if it did: the exit code alone would look like the script's own fault."""
+
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()
 
@@ -171,7 +174,11 @@ class Fence:
         return Claim(head.attempt, mine, swapped)
 
     def _note(self, attempt: int, attempt_nonce: str) -> None:
-        self.memory = replace(self.memory, attempt=attempt, nonce=attempt_nonce)
+        self.memory = replace(self.memory, attempt=attempt, nonce=attempt_nonce, ending="")
+        self._remember(self.memory)
+
+    def remember_ending(self, why: str) -> None:
+        self.memory = replace(self.memory, ending=why)
         self._remember(self.memory)
 
     def was_replaced(self, head: Head, attempt: int) -> bool:
