@@ -34,7 +34,7 @@ soak: everything
 	@$(BIN)/python -m pytest -q -n 2 -m soak tests
 
 bench: everything
-	@$(BIN)/python bench/bench.py
+	@$(BIN)/python -m bench.bench
 
 tool:
 	@$(PYTHON) tools/install.py tool

@@ -9,10 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
 from bench.measure import Row, machine
+
+ROOT = Path(__file__).resolve().parent.parent
 
 MODULES = ("startup", "jobs", "bundle", "agent_cost", "stall", "peers")
 
