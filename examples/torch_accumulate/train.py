@@ -28,17 +28,17 @@ def main() -> None:
     state = outlast.State(model=model, optimizer=optimizer, best=float("inf"))
 
     batches = outlast.batches(loader, epochs=arguments.epochs, state=state, accumulate=ACCUMULATE, save_steps=10)
+    total = 0.0
     for _, (batch, target) in batches:
-        if batches.index % ACCUMULATE == 0:
-            total = 0.0
-            optimizer.zero_grad()
         loss = nn.functional.mse_loss(model(batch), target) / ACCUMULATE
         loss.backward()
         total += loss.item()
-        if (batches.index + 1) % ACCUMULATE == 0 or batches.epoch_end:
+        if batches.step_end:
             optimizer.step()
+            optimizer.zero_grad()
             state.best = min(state.best, total)
             outlast.log(loss=total)
+            total = 0.0
 
     torch.save({"model": model.state_dict(), "best": state.best}, outlast.output_dir() / "model.pt")
     print(f"best loss {state.best:.6f}", flush=True)

@@ -10,7 +10,7 @@ from outlast.errors import UsageError
 from outlast.spec.spec import Drill
 
 KILLS_DEFAULT = 3
-KILLS_MAX = 50
+KILLS_MAX = 100
 SAVES_PER_KILL = 4
 """In a drill the library saves so often that about four saves lie between two kills: few steps are lost, and each kill has a save near."""
 
