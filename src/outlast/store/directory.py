@@ -114,7 +114,7 @@ class DirectoryStore:
         for key in keys:
             path = self._path(key)
             try:
-                if not self._files.remove(path):
+                if not self._files.purge(path):
                     self._generations.purge(path)
             except OSError as error:
                 raise translated(error, "delete", path) from error

@@ -48,6 +48,9 @@ class Disk:
     def link(self, source: str, target: str) -> None:
         os.link(source, target)
 
+    def symlink(self, text: str, path: str) -> None:
+        os.symlink(text, path)
+
     def rename(self, source: str, target: str) -> None:
         os.rename(source, target)
 
@@ -87,11 +90,15 @@ def read_file(path: str) -> tuple[bytes, os.stat_result] | None:
 
 
 def open_file(path: str) -> int | None:
-    """A regular file, for reading; None if there is none. Never waits, as a pipe would."""
+    """A regular file, for reading; None if there is none: what is something else is not ours. Never waits, as a pipe would."""
     try:
         file = os.open(path, READ_FLAGS)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        if error.errno in IS_SYMLINK:
+            return None
+        raise
     if stat.S_ISREG(os.fstat(file).st_mode):
         return file
     os.close(file)
@@ -122,6 +129,9 @@ def is_same(path: str, other: str) -> bool:
     except FileNotFoundError:
         return False
 
+
+IS_SYMLINK = frozenset({errno.ELOOP, errno.EMLINK})
+"""What O_NOFOLLOW answers (FreeBSD: EMLINK)."""
 
 NO_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 """Some network file systems have no fsync for directories, because they are always in sync."""

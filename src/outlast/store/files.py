@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from outlast.clock import Clock
 from outlast.errors import StoreUnavailable
-from outlast.store.disk import NO_LINK, Disk, is_regular, is_same, no_links, not_a_directory
+from outlast.store.disk import NO_LINK, Disk, is_regular, is_same, no_links, not_a_directory, status_of
 from outlast.store.paths import DISPLACED, TEMPORARY
 
 TEMPORARY_SECONDS_MAX = 24 * 3600.0
@@ -16,6 +16,9 @@ TEMPORARY_SECONDS_MAX = 24 * 3600.0
 
 TRIES_MAX = 100
 """How often a file is put in place again because its directory was removed meanwhile."""
+
+GONE = "gone"
+"""Where a displaced object's name leads when it was deleted: nowhere."""
 
 PARENTS_TRIES_MAX = 4096
 """Steps up and down to make a directory: far more than a path has segments."""
@@ -78,16 +81,27 @@ class Files:
             raise
 
     def remove(self, path: str) -> bool:
-        """Unlinks a plain object's file; False if there is none."""
+        """Deletes a plain object's file; False if there is none."""
         found = False
         # The displaced one goes first, else it would show up again; and once more, in case it was displaced meanwhile.
         for one in (path + DISPLACED, path, path + DISPLACED):
-            if is_regular(one):
-                try:
+            if not is_regular(one):
+                continue
+            try:
+                if one == path:
                     self._disk.unlink(one)
-                    found = True
-                except FileNotFoundError:
-                    pass
+                else:
+                    self._hold_place(one)
+                found = True
+            except FileNotFoundError:
+                pass
+        return found
+
+    def purge(self, path: str) -> bool:
+        """The same, leaving no trace."""
+        found = self.remove(path)
+        if status_of(path + DISPLACED) is not None:
+            self.unlink(path + DISPLACED)
         return found
 
     def unlink(self, path: str) -> None:
@@ -198,8 +212,22 @@ class Files:
             raise not_a_directory(self._root)
         try:
             self._disk.rename(path, path + DISPLACED)
-        except FileNotFoundError:
-            pass
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # somebody else did, and the directory is there
+
+    def _hold_place(self, displaced: str) -> None:
+        """Deletes a displaced object so that its name stays taken.
+
+        Else somebody who is late to displace it would rename the directory, which has its name by now, together with all
+        that is in it. What is no regular file is no object to anybody, and no directory can be renamed over it.
+        """
+        temporary = self._temporary_path()
+        self._disk.symlink(GONE, temporary)
+        try:
+            self._disk.rename(temporary, displaced)
+        except OSError:
+            self._discard(temporary)
+            raise
 
     def _prepare(self) -> None:
         """The first write to a home: makes it, and finds out whether it can be one."""

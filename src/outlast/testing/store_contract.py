@@ -438,11 +438,11 @@ def a_reader_never_sees_less_than_before_nor_half_of_anything(open_store: Open) 
         last = {"if": 0, "plain": 0}
         while not done.is_set():
             store = open_store()  # knows nothing from before
-            for key in last:
+            for key, before in list(last.items()):
                 data = store.get(key).data
                 number = int(data[:8])
                 assert data == content(number)
-                assert number >= last[key]
+                assert number >= before
                 last[key] = number
             assert {entry.key for entry in store.list("")} == {"if", "plain"}
             assert {entry.bytes for entry in store.list("")} == {len(content(0))}
