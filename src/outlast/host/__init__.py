@@ -1,0 +1,1 @@
+"""This computer: its processes, its files, and the directory of a machine on it."""

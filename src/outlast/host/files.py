@@ -1,0 +1,107 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+
+def put(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """In place by rename. `durable`: also after a power cut; without it, only after the death of whoever wrote."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        _write_all(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(temporary, path)
+    if durable:
+        sync_directory(path.parent)
+
+
+def put_json(path: Path, document: object, *, durable: bool = False) -> None:
+    put(path, json.dumps(document, separators=(",", ":")).encode(), durable=durable)
+
+
+def create(path: Path, data: bytes = b"") -> bool:
+    """Create-only: False if it is there already. Nobody reads a part of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}") if data else path
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return False
+    try:
+        _write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+    if not data:
+        return True
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(temporary)
+    return True
+
+
+def read(path: Path) -> bytes | None:
+    """None: it is not there."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def read_json(path: Path) -> Any:
+    """None: it is not there, or a power cut tore it."""
+    data = read(path)
+    if not data:
+        return None
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def remove(path: Path) -> None:
+    """A file, or a directory with all that is in it; what is gone is no error, nor what cannot be removed yet."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError:
+        remove_tree(path)
+
+
+def remove_tree(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    if not path.exists():
+        return
+    # Directories without write permission, as package managers like to leave them.
+    for directory, _, _ in os.walk(path):
+        try:
+            os.chmod(directory, 0o700)
+        except OSError:
+            continue
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,272 @@
+"""The only file with calls that one operating system has and another has not; beside each stands the other way.
+
+`OUTLAST_SYSTEM=posix` takes the other way on Linux too, so that the tests can go it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import functools
+import os
+import signal
+import struct
+import sys
+from collections.abc import Collection, Iterable
+from typing import Any
+
+LINUX = sys.platform == "linux" and os.environ.get("OUTLAST_SYSTEM") != "posix"
+
+PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
+PR_SET_CHILD_SUBREAPER = 36
+FALLOC_FL_KEEP_SIZE = 0x01
+FALLOC_FL_PUNCH_HOLE = 0x02
+F_PUNCHHOLE = 99
+"""macOS, sys/fcntl.h."""
+
+ASK_SECONDS_MAX = 10.0
+
+
+@functools.cache
+def _libc() -> Any:
+    import ctypes  # half of the start of a command that only looks, and it never comes here
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if LINUX:
+        libc.prctl.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong]
+        libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    return libc
+
+
+def _ask(*command: str) -> str:
+    """What a program of the system prints; nothing if it cannot be asked."""
+    import subprocess
+
+    environ = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)}
+    try:
+        asked = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=ASK_SECONDS_MAX, env=environ
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return asked.stdout
+
+
+def _ps(*arguments: str) -> list[list[str]]:
+    return [row.split() for row in _ask("ps", *arguments).splitlines() if row.strip()]
+
+
+# Who is alive.
+
+
+@functools.cache
+def boot_id() -> str:
+    """Differs after every boot of this computer: a process of another boot is dead, whatever its number."""
+    if LINUX:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    return _ask("sysctl", "-n", "kern.bootsessionuuid").strip()
+
+
+def start_time(pid: int) -> str:
+    """When the process began, as its system counts; with number and boot, who it is. Empty: it is dead, or a zombie."""
+    if LINUX:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                # The name in parentheses may hold anything, a `)` too; the 22nd field counts from behind it.
+                fields = file.read().rpartition(b")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            return ""
+        return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
+    rows = _ps("-o", "stat=,lstart=", "-p", str(pid))
+    return "" if not rows or rows[0][0].startswith("Z") else "-".join(rows[0][1:])
+
+
+def open_process(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None: it is gone, or must be asked again and again."""
+    if not LINUX:
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno in (errno.ESRCH, errno.EINVAL, errno.ENOSYS, errno.EPERM):
+            return None
+        raise
+
+
+def send(pid: int, began: str, number: int) -> bool:
+    """Sends a signal to exactly that process; False: it is gone, or its number is another's by now."""
+    held = open_process(pid)
+    try:
+        if start_time(pid) != began or not began:
+            return False
+        try:
+            if held is not None:
+                # Held before it was looked at: its number cannot have passed to another in between.
+                signal.pidfd_send_signal(held, number)
+            else:
+                os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def children(pid: int) -> list[int]:
+    if LINUX:
+        found: list[int] = []
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/children") as file:
+                    found += [int(word) for word in file.read().split()]
+        except (FileNotFoundError, ProcessLookupError):
+            return found
+        return found
+    return [int(row[0]) for row in _ps("-A", "-o", "pid=,ppid=") if int(row[1]) == pid]
+
+
+def descendants(pid: int) -> list[int]:
+    found: list[int] = []
+    todo = [pid]
+    while todo:
+        below = children(todo.pop())
+        found += below
+        todo += below
+    return found
+
+
+def members(groups: Collection[int]) -> list[int]:
+    """The living processes of these process groups."""
+    rows = _ps("-A", "-o", "pid=,pgid=,stat=")
+    return [int(row[0]) for row in rows if int(row[1]) in groups and not row[2].startswith("Z")]
+
+
+def below(pid: int, groups: Collection[int]) -> list[int]:
+    """What a machine's init has to end, level by level: its children, orphans among them where it is their reaper."""
+    return children(pid) if LINUX else [*descendants(pid), *members(groups)]
+
+
+def carriers(mark: str, groups: Collection[int]) -> list[int]:
+    """A machine's processes: those with `mark` (`NAME=value`) in their environment; elsewhere, those of its groups."""
+    if not LINUX:
+        return members(groups)
+    wanted = b"\0" + mark.encode() + b"\0"
+    found: list[int] = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb", buffering=0) as file:
+                # Between two NULs: the value of another variable may look like it.
+                if wanted in b"\0" + file.read() + b"\0":
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+# How processes hang together.
+
+
+def become_subreaper() -> bool:
+    """Orphans below this process become its children. False: the system has no such thing."""
+    return bool(LINUX and _libc().prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def die_with(parent: int) -> None:
+    """This process is killed when its parent ends; where there is no such thing, it must notice by itself."""
+    if LINUX:
+        _libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def name_process(name: str) -> None:
+    """What `top` shows, at most 15 bytes."""
+    if LINUX:
+        _libc().prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def close_from(lowest: int) -> None:
+    """Closes all descriptors from that one on."""
+    if LINUX:
+        os.closerange(lowest, 1 << 20)
+        return
+    for name in os.listdir("/dev/fd"):
+        if int(name) >= lowest:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass
+
+
+def cpus() -> int:
+    """How many CPUs this process may use."""
+    if LINUX:
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# Files.
+
+
+def written(pids: Iterable[int], inodes: Collection[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Those of the (device, inode) that one of these processes may still write to; nothing where it cannot be seen."""
+    found: set[tuple[int, int]] = set()
+    for pid in pids if LINUX else ():
+        try:
+            found |= _written(pid, inodes)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return found
+
+
+def _written(pid: int, inodes: Collection[tuple[int, int]]) -> set[tuple[int, int]]:
+    found: set[tuple[int, int]] = set()
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            seen = os.stat(f"/proc/{pid}/fd/{number}")
+            if (seen.st_dev, seen.st_ino) in inodes and _flags(pid, number) & os.O_ACCMODE != os.O_RDONLY:
+                found.add((seen.st_dev, seen.st_ino))
+        except FileNotFoundError:
+            continue
+    # A memory map goes on being written after its descriptor was closed, as numpy.memmap does.
+    with open(f"/proc/{pid}/maps", "rb") as file:
+        mapped = {int(row.split(None, 5)[4]) for row in file if b" rw-s " in row}
+    return found | {inode for inode in inodes if inode[1] in mapped}
+
+
+def _flags(pid: int, number: str) -> int:
+    with open(f"/proc/{pid}/fdinfo/{number}") as file:
+        for row in file:
+            if row.startswith("flags:"):
+                return int(row.split()[1], 8)
+    return 0
+
+
+def punch_hole(descriptor: int, offset: int, length: int) -> bool:
+    """Gives a part of a file back to the disk; it reads as zeros afterwards. False: not possible here."""
+    if LINUX:
+        return bool(_libc().fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0)
+    try:
+        fcntl.fcntl(descriptor, F_PUNCHHOLE, struct.pack("IIqq", 0, 0, offset, length))
+    except OSError:
+        return False
+    return True
+
+
+def oom_kills() -> int:
+    """How often the kernel has killed for want of memory since the boot, as far as one can see."""
+    if not LINUX:
+        return 0
+    try:
+        with open("/proc/vmstat") as file:
+            for row in file:
+                if row.startswith("oom_kill "):
+                    return int(row.split()[1])
+    except OSError:
+        pass
+    return 0
