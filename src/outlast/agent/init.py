@@ -1,0 +1,307 @@
+"""The tiny parent of agent and trainer on one machine: starts both, and writes down how the trainer ended.
+
+Single-threaded and asleep: it wakes for a signal, a byte from the agent, or a time limit. Whoever kills it kills the
+machine; whoever kills the agent gets a new one that finds everything as it was.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from outlast.agent import trainer_process
+from outlast.clock import SYSTEM, Clock
+from outlast.host import files, system
+from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, Assignment, MachineDir
+from outlast.host.process import Process
+
+EXIT_LEFT = 0
+EXIT_DIED = 1
+EXIT_AGENT_DONE = 0
+EXIT_AGENT_AGAIN = 10
+"""How the agent tells init that the launch, or only this machine, has nothing left to do."""
+
+ORDER_START, ORDER_TERM, ORDER_END = b"s", b"t", b"e"
+"""What the agent asks for: start what `trainer.json` says; SIGTERM to the trainer's group; end it with all that it started."""
+
+TIDING_EXIT, TIDING_NOTICE = b"x", b"n"
+
+ORPHAN_SECONDS_MAX = 30 * 60.0
+"""So long a trainer runs on while no agent stays alive."""
+
+AGENT_SOUND_SECONDS = 60.0
+AGENT_BACKOFF_SECONDS = (0.0, 0.1, 0.5, 2.0, 10.0, 30.0)
+"""How long to wait before the next agent, by how many in a row did not live for AGENT_SOUND_SECONDS."""
+
+CLEAR_SECONDS_MAX = 30.0
+"""What SIGKILL has not ended by then hangs in the kernel."""
+
+LOOK_SECONDS_MAX = 300.0
+"""The wall clock may have been set: deadlines are looked at this often."""
+
+
+def run(directory: Path, boot: Callable[[Path], int], clock: Clock = SYSTEM) -> int:
+    """A machine's whole life, in the process that calls it; returns its exit code."""
+    paths = MachineDir(directory)
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    if not files.create(paths.init, _json(Process.me())):
+        return EXIT_DIED  # a supervisor gave this machine up before it began
+    _redirect(paths.log)
+    gc.disable()
+    system.become_subreaper()
+    system.name_process("outlast-init")
+    return Init(paths, paths.read_assignment(), boot, clock).live()
+
+
+class Init:
+    def __init__(self, paths: MachineDir, assignment: Assignment, boot: Callable[[Path], int], clock: Clock) -> None:
+        self.paths = paths
+        self.assignment = assignment
+        self.boot = boot
+        self.clock = clock
+        self.exit_code: int | None = None
+        self._agent: int | None = None
+        self._agent_born_at = 0.0
+        self._agent_due_at = 0.0
+        self._agent_losses = 0
+        self._sound_at = clock.monotonic()
+        self._trainer: trainer_process.Trainer | None = None
+        self._ended_trainer = False
+        self._asked_to_leave = False
+        self._statuses: dict[int, int] = {}
+        self._listen()
+
+    def _listen(self) -> None:
+        for fifo in (self.paths.orders, self.paths.tidings):
+            os.mkfifo(fifo, 0o600)
+        # Read and write: neither side's absence is an end of file here, and nothing blocks.
+        self._orders = os.open(self.paths.orders, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._tidings = os.open(self.paths.tidings, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(self._wake, False)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._on_term)
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        self._poll = select.poll()
+        self._poll.register(self._orders, select.POLLIN)
+        self._poll.register(self._woken, select.POLLIN)
+
+    def live(self) -> int:
+        while self.exit_code is None:
+            self._mind_agent()
+            self._poll.poll(self._timeout_milliseconds())
+            self._drain(self._woken)
+            self._obey(self._drain(self._orders))
+            self._reap()
+            self._mind_notice()
+            self._mind_trainer()
+        return self.exit_code
+
+    # Agent.
+
+    def _mind_agent(self) -> None:
+        if self._agent is None:
+            if self.clock.monotonic() >= self._agent_due_at:
+                self._start_agent()
+        elif self._agent in self._statuses:
+            code = os.waitstatus_to_exitcode(self._statuses.pop(self._agent))
+            self._agent = None
+            if code in (EXIT_AGENT_DONE, EXIT_AGENT_AGAIN):
+                self._leave(done=code == EXIT_AGENT_DONE)
+            else:
+                self._lost_agent(code)
+
+    def _start_agent(self) -> None:
+        parent = os.getpid()
+        self._agent_born_at = self.clock.monotonic()
+        self._agent = os.fork()
+        if self._agent == 0:
+            _be_agent(self.paths.path, self.boot, parent)
+        process = Process.of(self._agent)
+        if process is not None:
+            files.put(self.paths.agent, _json(process))
+
+    def _lost_agent(self, code: int) -> None:
+        now = self.clock.monotonic()
+        if not self.paths.up.exists():
+            self._say(f"the agent ended with {code} before it was up")
+            self._die()
+            return
+        if now - self._agent_born_at >= AGENT_SOUND_SECONDS:
+            self._agent_losses, self._sound_at = 0, now
+        if now - self._sound_at >= ORPHAN_SECONDS_MAX:
+            self._say(f"no agent stayed alive for {ORPHAN_SECONDS_MAX:.0f} s")
+            self._die()
+            return
+        delay = AGENT_BACKOFF_SECONDS[min(self._agent_losses, len(AGENT_BACKOFF_SECONDS) - 1)]
+        self._say(f"the agent ended with {code}; the next one starts in {delay:.1f} s")
+        self._agent_losses += 1
+        self._agent_due_at = now + delay
+        self._start_trainer()  # its last order may have come without the byte
+        self._mind_agent()
+
+    # Trainer.
+
+    def _obey(self, orders: bytes) -> None:
+        for order in (orders[i : i + 1] for i in range(len(orders))):
+            if order == ORDER_START:
+                self._start_trainer()
+            elif order == ORDER_END:
+                self._end_trainer()
+            elif order == ORDER_TERM and self._trainer is not None:
+                self._trainer.terminate()
+
+    def _start_trainer(self) -> None:
+        """Once per attempt, however often it is asked."""
+        order = trainer_process.read_order(self.paths)
+        if order is None or self._trainer is not None or self.paths.trainer_process(order.attempt).exists():
+            return
+        self._ended_trainer = False
+        self._trainer = trainer_process.start(self.paths, order, self.assignment.machine)
+
+    def _end_trainer(self) -> None:
+        """Whatever the trainer left behind ends as well, also when it is gone itself."""
+        self._ended_trainer = True
+        self._clear()
+        self._mind_trainer()
+
+    def _mind_trainer(self) -> None:
+        if self._trainer is None:
+            return
+        if self._trainer.pid not in self._statuses and self.clock.now() >= self.assignment.deadline_at:
+            self._say("the deadline has passed")
+            self._ended_trainer = True
+            self._clear()
+        if self._trainer.pid in self._statuses:
+            # Nothing that it started may write behind its back, once its end is told.
+            self._clear()
+            self._trainer.conclude(self._statuses.pop(self._trainer.pid), killed_by_us=self._ended_trainer)
+            self._trainer = None
+            self._tell(TIDING_EXIT)
+
+    # The machine.
+
+    def _mind_notice(self) -> None:
+        if not self._asked_to_leave:
+            return
+        self._asked_to_leave = False
+        if not self.paths.notice.exists():
+            leave_by = self.clock.monotonic() + NOTICE_SECONDS_DEFAULT
+            files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
+        self._tell(TIDING_NOTICE)
+
+    def _leave(self, *, done: bool) -> None:
+        self._ended_trainer = True
+        self._clear()
+        files.put_json(self.paths.left, {"done": done})
+        for path in (self.paths.work, self.paths.run, self.paths.taken, self.paths.spool):
+            files.remove(path)
+        self.exit_code = EXIT_LEFT
+
+    def _die(self) -> None:
+        self._clear()
+        self.exit_code = EXIT_DIED
+
+    def _clear(self) -> None:
+        """Ends every process below this one but the agent. Orphans are its children, so what is left shows up as such."""
+        give_up_at = self.clock.monotonic() + CLEAR_SECONDS_MAX
+        groups = [self._trainer.pid] if self._trainer is not None else []
+        while True:
+            self._reap()
+            rest = [pid for pid in system.below(os.getpid(), groups) if pid != self._agent]
+            if not rest or self.clock.monotonic() >= give_up_at:
+                return
+            for pid in rest:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            self.clock.sleep(0.001)
+
+    def _reap(self) -> None:
+        known = (self._agent, self._trainer.pid if self._trainer is not None else None)
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in known:
+                self._statuses[pid] = status
+
+    # Words.
+
+    def _timeout_milliseconds(self) -> float | None:
+        if self._statuses:
+            return 0
+        seconds = LOOK_SECONDS_MAX
+        if self._agent is None:
+            seconds = min(seconds, self._agent_due_at - self.clock.monotonic())
+        if self._trainer is not None:
+            seconds = min(seconds, self.assignment.deadline_at - self.clock.now())
+        return max(0.0, seconds) * 1000 + 1
+
+    def _tell(self, tiding: bytes) -> None:
+        try:
+            os.write(self._tidings, tiding)
+        except BlockingIOError:
+            pass  # full of tidings that nobody has read: it will be woken by those
+
+    def _drain(self, descriptor: int) -> bytes:
+        try:
+            return os.read(descriptor, 4096)
+        except BlockingIOError:
+            return b""
+
+    def _on_term(self, *_: object) -> None:
+        self._asked_to_leave = True
+
+    def _say(self, text: str) -> None:
+        sys.stderr.write(f"init: {text}\n")
+        sys.stderr.flush()
+
+
+def _be_agent(directory: Path, boot: Callable[[Path], int], parent: int) -> None:
+    """The agent's process; never returns."""
+    code = EXIT_DIED
+    try:
+        system.die_with(parent)
+        system.name_process("outlast-agent")
+        system.close_from(3)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # Init is told when the machine must leave, and tells the agent.
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        gc.enable()
+        code = boot(directory)
+    except BaseException:  # noqa: BLE001  the edge of a process
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(log: Path) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for source, target in ((nothing, 0), (said, 1), (said, 2)):
+        os.dup2(source, target)
+    for descriptor in {nothing, said} - {0, 1, 2}:
+        os.close(descriptor)
+
+
+def _json(process: Process) -> bytes:
+    return json.dumps(process.document()).encode()
