@@ -1,0 +1,66 @@
+"""Ending a machine: every process that belongs to it, and no other."""
+
+from __future__ import annotations
+
+import signal
+
+from outlast.clock import Clock
+from outlast.errors import OutlastError
+from outlast.host import files, system
+from outlast.host.machine_dir import MARK, MachineDir
+from outlast.host.process import Process
+
+LOOK_SECONDS = 0.005
+
+
+def kill_init(directory: MachineDir) -> None:
+    """On Linux agent and trainer die with it. One that has not begun yet never will: its name is taken."""
+    try:
+        files.create(directory.init)
+    except FileNotFoundError:
+        return  # it is buried already
+    process = directory.init_process()
+    if process is not None:
+        process.send(signal.SIGKILL)
+
+
+def living(directory: MachineDir) -> list[Process]:
+    """Every process of the machine that is alive. Slow: looks at all processes of this computer."""
+    recorded = [directory.init_process()]
+    groups: list[int] = []
+    for path in [directory.agent, *directory.path.glob("trainer-*.pid.json")]:
+        process = Process.read(files.read_json(path))
+        recorded.append(process)
+        if process is not None and process.boot == system.boot_id() and _may_lead(process):
+            groups.append(process.pid)
+    try:
+        marked = system.carriers(f"{MARK}={directory.read_assignment().machine}", groups)
+    except OutlastError:
+        marked = []  # a power cut tore its record, and ended its processes
+    found = [process for process in recorded if process is not None and process.alive()]
+    return list({process.pid: process for process in [*found, *filter(None, map(Process.of, marked))]}.values())
+
+
+def _may_lead(process: Process) -> bool:
+    """Whether a group with this number is still this process's: its number is not given away while members live."""
+    current = system.start_time(process.pid)
+    return current in ("", process.began)
+
+
+def sweep(directory: MachineDir) -> bool:
+    """Kills what is left of a machine; True when nothing is."""
+    kill_init(directory)
+    left = living(directory)
+    for process in left:
+        process.send(signal.SIGKILL)
+    return not left
+
+
+def end(directory: MachineDir, clock: Clock, seconds_max: float) -> bool:
+    """Sweeps until nothing is left; False: something could not be killed in time."""
+    give_up_at = clock.monotonic() + seconds_max
+    while not sweep(directory):
+        if clock.monotonic() >= give_up_at:
+            return False
+        clock.sleep(LOOK_SECONDS)
+    return True

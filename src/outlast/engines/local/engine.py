@@ -1,0 +1,154 @@
+"""The local engine: machines are processes of this computer, started by a supervisor that appears on demand."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from outlast.clock import Clock
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.engines.local import capacity, ending
+from outlast.engines.local.bell import Bell, inherited
+from outlast.engines.local.layout import LocalDir, Order, check_id, encode_order
+from outlast.errors import OutlastError, UsageError
+from outlast.host import files
+from outlast.host.machine_dir import MachineDir
+from outlast.host.process import Process
+
+BOOT = "outlast.machine.boot:boot"
+SUPERVISE = "outlast.machine.supervise"
+
+STOP_SECONDS = 10.0
+"""How long a supervisor has to end a launch; after that `stop` does it itself."""
+
+KILL_SECONDS_MAX = 10.0
+LOOK_SECONDS = (0.002, 0.1)
+NOTICE_LOOK_SECONDS = 0.01
+WORKERS_MAX = 64
+
+
+class LocalEngine:
+    name = "local"
+    capabilities = Capabilities(
+        restarts_machines=True, gpus=True, workers_max=WORKERS_MAX, same_machine=True, preempts=True
+    )
+
+    def __init__(self, user_dir: Path, clock: Clock, *, boot: str = BOOT, supervise: str = SUPERVISE) -> None:
+        self.paths = LocalDir(user_dir / "local")
+        self.clock = clock
+        self.bell = Bell(self.paths, boot, supervise)
+
+    def start(self, launch: Launch) -> None:
+        """`NoCapacity` for what this machine does not have; what is busy is waited for."""
+        check_id(launch.id)
+        if launch.machine.cpus < 1 or launch.machine.gpus < 0 or launch.workers < 1:
+            raise UsageError(f"{launch.workers} workers with {launch.machine.cpus} CPUs and {launch.machine.gpus} GPUs")
+        self.paths.create()
+        if self._known(launch.id):
+            return
+        capacity.this_machine(os.environ, gpus=launch.machine.gpus > 0).check(launch.machine, launch.workers)
+        order = Order(launch, self.clock.now(), inherited(os.environ))
+        # No condition: who starts it twice writes the same, and the supervisor takes it up once.
+        files.put(self.paths.incoming_order(launch.id), encode_order(order))
+        self.bell.ring()
+
+    def state(self, launch: Launch) -> LaunchState:
+        check_id(launch.id)
+        # In the direction in which a launch moves: it is in the next place before it leaves the one before.
+        arrived = self.paths.incoming_order(launch.id).exists()
+        taken = self.paths.order(launch.id).exists()
+        end = self.paths.read_end(launch.id)
+        if end is not None:
+            return end.state()
+        found = self._machines(launch) if taken else LaunchState(Condition.WAITING, "for the supervisor")
+        if not arrived and not taken:
+            return LaunchState(Condition.ABSENT)
+        if self.paths.wished_away(launch.id) and not found.machines:
+            return LaunchState(Condition.ABSENT)
+        if not self.bell.heard():
+            self.bell.ring()
+        return found
+
+    def stop(self, launch: Launch) -> None:
+        check_id(launch.id)
+        self.paths.create()
+        if self.paths.read_end(launch.id) is not None:
+            return
+        files.put(self.paths.stopped / launch.id, b"", durable=True)
+        if not self._exists(launch.id):
+            return
+        files.create(self.paths.incoming_stop(launch.id))
+        self.bell.ring()
+        give_up_at = self.clock.monotonic() + STOP_SECONDS
+        look_seconds, look_seconds_max = LOOK_SECONDS
+        while self._exists(launch.id) and self.paths.read_end(launch.id) is None:
+            if self.clock.monotonic() >= give_up_at:
+                self._stop_without_supervisor(launch)
+                return
+            self.clock.sleep(look_seconds)
+            look_seconds = min(look_seconds_max, look_seconds * 1.5)
+
+    def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
+        """As a cloud would: a notice if it is above 0, then SIGKILL."""
+        check_id(launch.id)
+        taken = [
+            (directory, process)
+            for directory in self.paths.newest_machines(launch.id).values()
+            if (process := directory.init_process()) is not None and process.alive()
+        ]
+        if notice_seconds > 0:
+            self._notify(taken, notice_seconds)
+        for directory, _ in taken:
+            if not ending.end(directory, self.clock, KILL_SECONDS_MAX):
+                raise OutlastError(f"machine `{directory.path}` could not be killed")
+        return bool(taken)
+
+    def _notify(self, taken: list[tuple[MachineDir, Process]], seconds: float) -> None:
+        """Returns when they are gone by themselves, or their time is over."""
+        leave_by = self.clock.monotonic() + seconds
+        for directory, process in taken:
+            files.put_json(directory.notice, {"leave_by_monotonic": leave_by})
+            process.send(signal.SIGTERM)
+        while self.clock.monotonic() < leave_by and any(process.alive() for _, process in taken):
+            self.clock.sleep(NOTICE_LOOK_SECONDS)
+
+    def _known(self, launch_id: str) -> bool:
+        """Started before, or stopped for ever."""
+        return (
+            self._exists(launch_id) or self.paths.read_end(launch_id) is not None or self.paths.wished_away(launch_id)
+        )
+
+    def _exists(self, launch_id: str) -> bool:
+        return self.paths.incoming_order(launch_id).exists() or self.paths.order(launch_id).exists()
+
+    def _machines(self, launch: Launch) -> LaunchState:
+        """By looking at the machines themselves: a dead one is never reported as running."""
+        found = self.paths.newest_machines(launch.id)
+        if not found:
+            return LaunchState(Condition.WAITING, self._why_waiting())
+        running = [
+            directory
+            for directory in found.values()
+            if (process := directory.init_process()) is not None and process.alive()
+        ]
+        names = tuple(f"{launch.id}-{directory.path.name}" for directory in running)
+        if len(running) == launch.workers and all(directory.up.exists() for directory in running):
+            return LaunchState(Condition.RUNNING, machines=names)
+        return LaunchState(Condition.STARTING, machines=names)
+
+    def _why_waiting(self) -> str:
+        told = files.read_json(self.paths.supervisor)
+        if not isinstance(told, dict) or not told.get("lacking"):
+            return "for its turn"
+        return f"for its turn among {told.get('waiting')}; the first one needs {told['lacking']}"
+
+    def _stop_without_supervisor(self, launch: Launch) -> None:
+        """It hangs, or cannot be started. The wish is on disk: whoever comes later only tidies up."""
+        for _, _, directory in self.paths.machine_dirs(launch.id):
+            if not ending.end(directory, self.clock, KILL_SECONDS_MAX):
+                raise OutlastError(
+                    f"processes of launch `{launch.id}` do not end, not even by SIGKILL",
+                    state="they hang in the operating system; nothing new is started for it",
+                    hint=f"`ps` shows who they are; their directory is `{directory.path}`",
+                )

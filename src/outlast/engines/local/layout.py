@@ -1,0 +1,142 @@
+"""The local engine's state on disk: every path, and the order that `start` writes.
+
+    incoming/<id>.json   `start`: put here by rename; the supervisor moves it to launches/
+    incoming/<id>.stop   the supervisor is to look at stopped/<id>
+    launches/<id>.json   taken up by the supervisor: waits in the queue, or has machines
+    machines/<id>/<rank>-<n>/
+    trash/               directories of dead machines on their way out
+    stopped/<id>         the wish that ends a launch, and forbids it to begin, for ever
+    ended/<id>           what became of it; empty: nothing is left of it and there is nothing to say
+    supervisor.lock      held by the living supervisor
+    supervisor.json      who it is, and what it has to give
+    spawn.lock           held while one is being started
+    bell                 a FIFO that the supervisor reads: nobody there to hear it = no supervisor
+
+A launch moves through the first, third and last of these in one direction only, and is in the next before it leaves the
+one before: who looks in that order never misses it.
+
+Nothing here is synchronised with the disk but the wish to stop: a launch that a power cut swallowed is ABSENT, and the
+next command that looks starts it again from its record.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from outlast.engines.engine import Condition, Launch, LaunchState
+from outlast.errors import UsageError
+from outlast.host import files
+from outlast.host.machine_dir import MachineDir
+from outlast.spec.record import decode, encode
+
+ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+ID_LENGTH_MAX = 100
+
+
+@dataclass(frozen=True)
+class Order:
+    """A launch that was started: all that its machines need, also after a reboot."""
+
+    launch: Launch
+    started_at: float
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """What machines inherit from the shell that started the launch, and not from whichever shell started the supervisor."""
+
+
+@dataclass(frozen=True)
+class End:
+    """What became of a launch."""
+
+    condition: Condition = Condition.ABSENT
+    why: str = ""
+
+    def state(self) -> LaunchState:
+        return LaunchState(self.condition, self.why)
+
+
+class LocalDir:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.incoming = path / "incoming"
+        self.launches = path / "launches"
+        self.machines = path / "machines"
+        self.stopped = path / "stopped"
+        self.ended = path / "ended"
+        self.trash = path / "trash"
+        self.lock = path / "supervisor.lock"
+        self.supervisor = path / "supervisor.json"
+        self.spawn_lock = path / "spawn.lock"
+        self.bell = path / "bell"
+        self.log = path / "supervisor.log"
+
+    def create(self) -> None:
+        """All of it, private to its user; nothing if it is there."""
+        if self.bell.exists():
+            return
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (self.path, self.incoming, self.launches, self.machines, self.stopped, self.ended):
+            directory.mkdir(mode=0o700, exist_ok=True)
+        try:
+            os.mkfifo(self.bell, 0o600)
+        except FileExistsError:
+            pass
+
+    def incoming_order(self, launch_id: str) -> Path:
+        return self.incoming / f"{launch_id}.json"
+
+    def incoming_stop(self, launch_id: str) -> Path:
+        return self.incoming / f"{launch_id}.stop"
+
+    def order(self, launch_id: str) -> Path:
+        return self.launches / f"{launch_id}.json"
+
+    def machine(self, launch_id: str, rank: int, boot: int) -> MachineDir:
+        return MachineDir(self.machines / launch_id / f"{rank}-{boot}")
+
+    def machine_dirs(self, launch_id: str) -> Iterator[tuple[int, int, MachineDir]]:
+        """(rank, boot, directory) of all that are there, oldest boot first."""
+        try:
+            names = os.listdir(self.machines / launch_id)
+        except FileNotFoundError:
+            return
+        places = sorted(tuple(map(int, name.split("-"))) for name in names if name.replace("-", "").isdigit())
+        for rank, boot in places:
+            yield rank, boot, self.machine(launch_id, rank, boot)
+
+    def newest_machines(self, launch_id: str) -> dict[int, MachineDir]:
+        """Rank -> its newest machine's directory."""
+        return {rank: directory for rank, _, directory in self.machine_dirs(launch_id)}
+
+    def read_end(self, launch_id: str) -> End | None:
+        data = files.read(self.ended / launch_id)
+        if data is None:
+            return None
+        return decode(End, data, str(self.ended / launch_id)) if data else End()
+
+    def write_end(self, launch_id: str, end: End) -> None:
+        if end == End():
+            files.create(self.ended / launch_id)
+        else:
+            files.put(self.ended / launch_id, encode(end))
+
+    def wished_away(self, launch_id: str) -> bool:
+        return (self.stopped / launch_id).exists()
+
+
+def encode_order(order: Order) -> bytes:
+    return encode(order)
+
+
+def read_order(path: Path) -> Order | None:
+    """None: it is not there. `Damaged`: it is not what was written."""
+    data = files.read(path)
+    return None if data is None else decode(Order, data, str(path))
+
+
+def check_id(launch_id: str) -> None:
+    """Ids become file names."""
+    if not launch_id or len(launch_id) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(launch_id):
+        raise UsageError(f"`{launch_id[:40]}` is no launch id: letters, digits, `-` and `_`, at most {ID_LENGTH_MAX}")

@@ -1,0 +1,263 @@
+"""One launch that has its slots: its machines, replaced when they die, until it is over."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+
+from outlast.clock import Clock
+from outlast.engines.engine import Condition
+from outlast.engines.local import ending, machines
+from outlast.engines.local.layout import End, LocalDir, Order
+from outlast.engines.local.machines import Machine, RunMachine
+from outlast.errors import OutlastError
+from outlast.host import files
+from outlast.host.machine_dir import Assignment, MachineDir
+
+FAILED_BOOTS_MAX = 3
+"""So many boots of one rank in a row that never came up end the launch."""
+
+SHORT_LIFE_SECONDS = 10.0
+SHORT_LIVES_FREE = 3
+RESTART_SECONDS = (0.25, 30.0)
+"""After a few machines of one rank that were gone at once, the next ones wait: so long, doubled each time, up to so long."""
+
+DEADLINE_MARGIN_SECONDS = 5 * 60.0
+"""The agent ends well before the deadline and init's timer at it; this one is for a machine where both hang."""
+
+DONE_GRACE_SECONDS = 30.0
+"""One machine has left because all is done: so long the others have to see it themselves."""
+
+SWEEP_SECONDS = (0.002, 1.0)
+"""How soon a dead machine's last processes are looked for again: doubled each time, since a look costs milliseconds."""
+
+RETRY_SECONDS = 5.0
+"""What this computer refused (a directory, a process) is asked for again after so long."""
+
+
+class Rank:
+    """One worker's place, and the machine that fills it."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.next = assignment
+        """What the machine after the present one is told."""
+
+        self.machine: Machine | None = None
+        self.remains: list[MachineDir] = []
+        """Machines that died: something of them may still run."""
+
+        self.sweeps = 0
+        self.restart_at: float | None = None
+
+
+class Life:
+    def __init__(self, paths: LocalDir, order: Order, run_machine: RunMachine, clock: Clock) -> None:
+        self.paths = paths
+        self.order = order
+        self.run_machine = run_machine
+        self.clock = clock
+        self.ranks: list[Rank] = []
+        self.end: End | None = None
+        """Why it is over, once it is; what still runs is being ended."""
+
+        self.clear_at: float | None = None
+        self.buried: list[int] = []
+        """Processes that remove directories."""
+
+    @property
+    def id(self) -> str:
+        return self.order.launch.id
+
+    def begin(self, gpus: list[tuple[str, ...] | None]) -> None:
+        launch = self.order.launch
+        for number, devices in enumerate(gpus):
+            assignment = Assignment(
+                home=launch.home,
+                job=launch.job,
+                launch=launch.launch,
+                launch_id=launch.id,
+                rank=number,
+                workers=launch.workers,
+                boot=1,
+                deadline_at=launch.deadline_at,
+                cpus=launch.machine.cpus,
+                gpus=devices,
+                environ=self.order.environ,
+                labels=launch.labels,
+            )
+            self.ranks.append(Rank(assignment))
+        # All directories before the first process: a successor that finds fewer knows that nothing has begun.
+        try:
+            for rank in self.ranks:
+                machines.prepare(self._directory(rank), rank.next)
+        except OSError as error:
+            self.stop(End(Condition.BOOT_FAILED, f"no directory for its machine: {error}"))
+            return
+        for rank in self.ranks:
+            self._fork(rank)
+
+    def adopt(self) -> bool:
+        """Takes up what an earlier supervisor left; False: nothing had begun, and it can be queued again."""
+        found = self.paths.newest_machines(self.id)
+        if set(found) != set(range(self.order.launch.workers)):
+            return False
+        try:
+            self.ranks = [Rank(_after(found[number].read_assignment())) for number in sorted(found)]
+        except OutlastError:
+            return False  # a power cut tore it, and ended its processes
+        for number, _, directory in self.paths.machine_dirs(self.id):
+            rank = self.ranks[number]
+            if directory != found[number]:
+                rank.remains.append(directory)
+                continue
+            rank.machine = machines.adopt(directory, self.clock.monotonic())
+            if rank.machine is None:
+                self._judge(rank, directory, lived_seconds=0.0)
+        return True
+
+    def living(self) -> list[Machine]:
+        return [rank.machine for rank in self.ranks if rank.machine is not None]
+
+    # What may happen to it.
+
+    def died(self, machine: Machine) -> None:
+        """A machine has ended: left, or died."""
+        rank = self.ranks[machine.assignment.rank]
+        machine.close()
+        rank.machine = None
+        self._judge(rank, machine.directory, self.clock.monotonic() - machine.born_at)
+
+    def stop(self, end: End) -> None:
+        """Everything ends now."""
+        if self.end is None:
+            self.end = end
+        self.clear_at = self.clock.monotonic()
+        for rank in self.ranks:
+            rank.restart_at = None
+        self._clear()
+
+    def tend(self) -> float | None:
+        """Does what is due; seconds until there is something to do again, None: only when something happens."""
+        now = self.clock.monotonic()
+        due: list[float] = []
+        for rank in self.ranks:
+            if rank.remains:
+                self._sweep(rank)
+            if rank.remains:
+                due.append(_doubled(SWEEP_SECONDS, rank.sweeps))
+            elif rank.restart_at is not None:
+                if now >= rank.restart_at:
+                    self._restart(rank)
+                else:
+                    due.append(rank.restart_at - now)
+        if self.clear_at is not None and self.living():
+            if now >= self.clear_at:
+                self._clear()
+            else:
+                due.append(self.clear_at - now)
+        late = self.order.launch.deadline_at + DEADLINE_MARGIN_SECONDS - self.clock.now()
+        if late <= 0 and self.end is None:
+            self.stop(End(Condition.ABSENT, "its deadline has passed"))
+            return 0.0
+        if self.end is None:
+            due.append(late)
+        return min(due, default=None)
+
+    def over(self) -> bool:
+        """Nothing of it is alive, and nothing will be."""
+        return self.end is not None and not self.living() and not any(rank.remains for rank in self.ranks)
+
+    # The parts of that.
+
+    def _judge(self, rank: Rank, directory: MachineDir, lived_seconds: float) -> None:
+        done = directory.left_done()
+        up = directory.up.exists()
+        if done is None:
+            rank.remains.append(directory)
+        short = lived_seconds < SHORT_LIFE_SECONDS
+        rank.next = replace(
+            rank.next,
+            failed_boots=0 if up else rank.next.failed_boots + 1,
+            short_lives=rank.next.short_lives + 1 if short else 0,
+        )
+        if self.end is None and done:
+            self.end = End()
+            self.clear_at = self.clock.monotonic() + DONE_GRACE_SECONDS
+            for other in self.ranks:
+                other.restart_at = None
+        if self.end is None and rank.next.failed_boots >= FAILED_BOOTS_MAX:
+            why = machines.log_tail(directory) or "it left no word"
+            self.stop(
+                End(Condition.BOOT_FAILED, f"the machine ended {FAILED_BOOTS_MAX} times before it was up:\n{why}")
+            )
+        if self.end is None:
+            rank.restart_at = self.clock.monotonic() + _delay_seconds(rank.next.short_lives)
+
+    def _restart(self, rank: Rank) -> None:
+        rank.restart_at = None
+        directory = self._directory(rank)
+        try:
+            machines.prepare(directory, rank.next)
+        except OSError as error:
+            self._refused(rank, error)
+            return
+        # Only now: a successor must always find the newest directory, from which it goes on counting.
+        older = [path for number, _, path in self.paths.machine_dirs(self.id) if number == rank.next.rank]
+        for path in older:
+            if path != directory:
+                self._bury(path)
+        self._fork(rank)
+
+    def _fork(self, rank: Rank) -> None:
+        try:
+            rank.machine = machines.fork(self._directory(rank), rank.next, self.run_machine, self.clock.monotonic())
+        except OSError as error:
+            self._refused(rank, error)
+            return
+        rank.next = _after(rank.next)
+
+    def _refused(self, rank: Rank, error: OSError) -> None:
+        """This computer has no room for a machine just now: no space, no process to spare."""
+        rank.next = replace(rank.next, failed_boots=rank.next.failed_boots + 1)
+        if rank.next.failed_boots >= FAILED_BOOTS_MAX:
+            self.stop(End(Condition.BOOT_FAILED, f"its machine could not be started: {error}"))
+        else:
+            rank.restart_at = self.clock.monotonic() + RETRY_SECONDS
+
+    def _clear(self) -> None:
+        for machine in self.living():
+            ending.kill_init(machine.directory)
+            machine.send(signal.SIGKILL)
+
+    def _sweep(self, rank: Rank) -> None:
+        """A dead machine's last processes must be gone before the next one starts."""
+        gone = [directory for directory in rank.remains if ending.sweep(directory)]
+        rank.remains = [directory for directory in rank.remains if directory not in gone]
+        rank.sweeps = rank.sweeps + 1 if rank.remains else 0
+
+    def bury(self) -> None:
+        """Removes all that is left on disk, when it is over."""
+        for _, _, directory in self.paths.machine_dirs(self.id):
+            self._bury(directory)
+        files.remove_tree(self.paths.machines / self.id)
+
+    def _bury(self, directory: MachineDir) -> None:
+        pid = machines.bury(directory.path, self.paths.trash)
+        if pid is not None:
+            self.buried.append(pid)
+
+    def _directory(self, rank: Rank) -> MachineDir:
+        return self.paths.machine(self.id, rank.next.rank, rank.next.boot)
+
+
+def _after(assignment: Assignment) -> Assignment:
+    return replace(assignment, boot=assignment.boot + 1)
+
+
+def _delay_seconds(short_lives: int) -> float:
+    return 0.0 if short_lives <= SHORT_LIVES_FREE else _doubled(RESTART_SECONDS, short_lives - SHORT_LIVES_FREE - 1)
+
+
+def _doubled(low_high: tuple[float, float], times: int) -> float:
+    low, high = low_high
+    return min(high, low * 2.0 ** min(times, 20))

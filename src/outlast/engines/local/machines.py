@@ -1,0 +1,114 @@
+"""Machines as the supervisor holds them: forked or found, watched, and buried."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from outlast.host import files, system
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.host.process import Process
+
+LOG_TAIL_BYTES = 2000
+
+RunMachine = Callable[[Path], int]
+"""A machine's whole life, in the process that was forked for it."""
+
+
+@dataclass
+class Machine:
+    directory: MachineDir
+    assignment: Assignment
+    process: Process
+    born_at: float
+    """By the monotonic clock; when it was found, for one that an earlier supervisor started."""
+
+    child: bool
+    """Forked by this supervisor, which must reap it."""
+
+    watch: int | None = None
+    """Becomes readable when it ends; None: it must be asked."""
+
+    def send(self, number: int) -> None:
+        if self.child:
+            os.kill(self.process.pid, number)  # not reaped yet, so nobody else can have its number
+        else:
+            self.process.send(number)
+
+    def close(self) -> None:
+        if self.watch is not None:
+            os.close(self.watch)
+            self.watch = None
+
+
+def prepare(directory: MachineDir, assignment: Assignment) -> None:
+    directory.path.parent.mkdir(mode=0o700, exist_ok=True)
+    directory.path.mkdir(mode=0o700, exist_ok=True)
+    directory.write_assignment(assignment)
+
+
+def fork(directory: MachineDir, assignment: Assignment, run_machine: RunMachine, now: float) -> Machine:
+    pid = os.fork()
+    if pid == 0:
+        _be_machine(directory, run_machine)
+    return Machine(directory, assignment, Process(pid, "", ""), now, child=True)
+
+
+def _be_machine(directory: MachineDir, run_machine: RunMachine) -> None:
+    """The child's side; never returns. The bell and the lock are the supervisor's alone."""
+    code = 1
+    try:
+        system.close_from(3)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        code = run_machine(directory.path)
+    except BaseException:  # noqa: BLE001  the edge of a process
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def adopt(directory: MachineDir, now: float) -> Machine | None:
+    """A machine that an earlier supervisor started and that lives; None: it is dead, or never began and now never will."""
+    files.create(directory.init)
+    process = directory.init_process()
+    if process is None or not process.alive():
+        return None
+    watch = system.open_process(process.pid)
+    if not process.alive():  # held before it was looked at again: the descriptor is its own
+        if watch is not None:
+            os.close(watch)
+        return None
+    return Machine(directory, directory.read_assignment(), process, now, child=False, watch=watch)
+
+
+def log_tail(directory: MachineDir) -> str:
+    """The end of what init and agent had to say."""
+    data = files.read(directory.log) or b""
+    lines = data[-LOG_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
+    return "\n".join(lines[-12:])
+
+
+def bury(path: Path, trash: Path) -> int | None:
+    """Removes a directory; a large one in a process of its own, whose number is returned."""
+    if not (path / "work").exists() and not (path / "run").exists():
+        files.remove_tree(path)
+        return None
+    trash.mkdir(mode=0o700, exist_ok=True)
+    resting = trash / f"{path.parent.name}-{path.name}"
+    os.replace(path, resting)
+    pid = os.fork()
+    if pid != 0:
+        return pid
+    try:
+        system.close_from(3)
+        files.remove_tree(resting)
+    finally:
+        os._exit(0)

@@ -1,0 +1,63 @@
+"""The list of engines: ours in one literal mapping, third parties' by entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from outlast.clock import Clock
+from outlast.engines.engine import Engine
+
+MakeEngine = Callable[[Path, Clock], Engine]
+"""(the user's directory, the clock) -> the engine. It starts nothing and may not fail for want of anything."""
+
+GROUP = "outlast.engines"
+
+
+def _local(user_dir: Path, clock: Clock) -> Engine:
+    from outlast.engines.local.engine import LocalEngine
+
+    return LocalEngine(user_dir, clock)
+
+
+BUILT_IN: Mapping[str, MakeEngine] = {
+    "local": _local,
+}
+
+
+class _Engines(Mapping[str, MakeEngine]):
+    """Others' engines are looked for only when somebody asks for more than ours: that costs more than most commands."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, MakeEngine] | None = None
+        self.broken: dict[str, str] = {}
+        """Name -> why it could not be loaded; filled by the first look."""
+
+    def __getitem__(self, name: str) -> MakeEngine:
+        return BUILT_IN[name] if name in BUILT_IN else self._others()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from BUILT_IN
+        yield from self._others()
+
+    def __len__(self) -> int:
+        return len(BUILT_IN) + len(self._others())
+
+    def _others(self) -> dict[str, MakeEngine]:
+        if self._found is None:
+            from importlib.metadata import entry_points
+
+            self._found = {}
+            for point in entry_points(group=GROUP):
+                if point.name in BUILT_IN:
+                    self.broken[point.name] = f"`{point.value}` takes the name of an engine of ours"
+                    continue
+                try:
+                    self._found[point.name] = point.load()
+                except Exception as error:  # noqa: BLE001  a stranger's code: reported and skipped
+                    self.broken[point.name] = f"`{point.value}`: {error}"
+        return self._found
+
+
+ENGINES = _Engines()
+"""Name -> how to make it. The contract suite runs over it: what stands here is tested."""

@@ -1,0 +1,79 @@
+"""A machine's program for the engine contract: does what the launch's label `do` says, and writes down that it was there.
+
+It stands where the agent stands otherwise. The launch's home is a directory here; in it:
+
+    <launch id>.events    one line per thing that happened: what, machine, process
+    <launch id>.go        whoever waits for it may finish
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from outlast.agent.init import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
+from outlast.clock import SYSTEM
+from outlast.host import files
+from outlast.host.machine_dir import MARK, Assignment, MachineDir
+
+LOOK_SECONDS = 0.01
+SECONDS_MAX = 120.0
+"""No program of a test outlives this, whatever went wrong."""
+
+STRAY = "import time; time.sleep(120)"
+
+
+def boot(directory: Path) -> int:
+    paths = MachineDir(directory)
+    told = paths.read_assignment()
+    what, _, number = told.labels["do"].partition(":")
+    _event(told, "boot", os.getpid())
+    if what == "fail":
+        sys.stderr.write("this program cannot start\n")
+        return 1
+    files.create(paths.up)
+    if what in ("again", "die") and told.boot < int(number):
+        if what == "again":
+            return EXIT_AGENT_AGAIN
+        os.kill(os.getppid(), signal.SIGKILL)
+        SYSTEM.sleep(SECONDS_MAX)
+    if what == "stray":
+        _start_stray(told)
+    if what in ("wait", "stray", "leave"):
+        return _wait(paths, told, leaves=what == "leave")
+    return EXIT_AGENT_DONE
+
+
+def _wait(paths: MachineDir, told: Assignment, *, leaves: bool) -> int:
+    go = Path(told.home) / f"{told.launch_id}.go"
+    noticed = False
+    give_up_at = SYSTEM.monotonic() + SECONDS_MAX
+    while SYSTEM.monotonic() < give_up_at:
+        if go.exists():
+            _event(told, "done", os.getpid())
+            return EXIT_AGENT_DONE
+        if not noticed and paths.notice.exists():
+            noticed = True
+            _event(told, "notice", os.getpid())
+            if leaves:
+                return EXIT_AGENT_AGAIN
+        SYSTEM.sleep(LOOK_SECONDS)
+    return 1
+
+
+def _start_stray(told: Assignment) -> None:
+    """A process that has left the machine's session and group, as a daemon does."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", STRAY], env={MARK: told.machine}, start_new_session=True, stdin=subprocess.DEVNULL
+    )
+    _event(told, "stray", child.pid)
+
+
+def _event(told: Assignment, what: str, process: int) -> None:
+    events = Path(told.home) / f"{told.launch_id}.events"
+    descriptor = os.open(events, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(descriptor, f"{what} {told.machine} {process}\n".encode())
+    os.close(descriptor)
