@@ -1,0 +1,97 @@
+"""The agent's process on a machine of the local engine: opens the home, makes the trainer's `Child`, and serves."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import SystemRandom
+from typing import TypeVar
+
+from outlast.agent.init import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
+from outlast.agent.serve import serve
+from outlast.clock import SYSTEM
+from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
+from outlast.folder.folder import Folder
+from outlast.folder.records import LaunchRecord
+from outlast.host import files
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine.trainer import ProcessChild
+from outlast.spec.spec import Spec
+from outlast.store.registry import open_store
+
+EXIT_FAILED = 1
+AWAY_SECONDS = (1.0, 30.0)
+"""How long to wait for a home that is away, before looking again."""
+
+WARM = ("hashlib", "zipfile", "outlast.bundle.trainer", "outlast.bundle.unpack", "outlast.store.directory")
+
+T = TypeVar("T")
+
+
+def boot(directory: Path) -> int:
+    """0: the launch is over; 10: only this machine is; anything else: it could not boot, and has said why."""
+    paths = MachineDir(directory)
+    try:
+        return _boot(paths, paths.read_assignment())
+    except OutlastError as error:
+        sys.stderr.write(f"error: {error.message}\n")
+        return EXIT_FAILED
+
+
+def warm() -> None:
+    """Imports what a machine comes to need only on its way: the supervisor forks it with all of that in place."""
+    for name in WARM:
+        importlib.import_module(name)
+
+
+def _boot(paths: MachineDir, told: Assignment) -> int:
+    random = SystemRandom()
+    folder = Folder(open_store(told.home), told.job, random)
+    try:
+        spec, launch = _patiently(lambda: (folder.read_spec(), folder.read_launch(told.launch)), told)
+    except KeyMissing:
+        files.create(paths.up)
+        return EXIT_AGENT_DONE  # the job was deleted
+    child = _child(paths, told, folder, spec, launch)
+    files.create(paths.up)
+    done = serve(
+        folder=folder,
+        launch_id=told.launch_id,
+        rank=told.rank,
+        machine=told.machine,
+        child=child,
+        clock=SYSTEM,
+        random=random,
+    )
+    return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
+
+
+def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> ProcessChild:
+    from outlast.bundle.trainer import trainer_root
+    from outlast.bundle.unpack import unpack
+
+    user_dir = paths.path.parents[3]
+    return ProcessChild(
+        paths,
+        told,
+        spec,
+        unpack=lambda work: unpack(folder.store, launch.bundle, work),
+        trainer_root=trainer_root(user_dir / "cache"),
+        clock=SYSTEM,
+        allow_changed=launch.args is not None,
+    )
+
+
+def _patiently(read: Callable[[], T], told: Assignment) -> T:
+    """A home that is away for now is no failed boot. Ends with the launch's deadline."""
+    wait, wait_max = AWAY_SECONDS
+    while True:
+        try:
+            return read()
+        except StoreUnavailable:
+            if SYSTEM.now() >= told.deadline_at:
+                raise
+            SYSTEM.sleep(wait)
+            wait = min(wait_max, wait * 2)

@@ -1,0 +1,81 @@
+"""The trainer's command line and environment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from outlast.agent.child import Start
+from outlast.host.machine_dir import Assignment
+from outlast.spec.spec import Target, TargetKind
+
+SHELL = "/bin/sh"
+SHEBANG_BYTES_MAX = 256
+PORT_FIRST, PORT_COUNT = 20000, 12000
+"""Where workers meet: below the ports that the system hands out by itself."""
+
+
+def argv(target: Target, python: str, work: Path, args: tuple[str, ...]) -> tuple[str, ...]:
+    if target.kind is TargetKind.SCRIPT:
+        return (python, target.value, *args)
+    if target.kind is TargetKind.MODULE:
+        return (python, "-m", target.value, *args)
+    return (*interpreter(work / target.value), target.value, *args)
+
+
+def interpreter(script: Path) -> tuple[str, ...]:
+    """What the script's first line names, with its one argument, as the kernel reads it; else the system's shell."""
+    try:
+        with open(script, "rb") as file:
+            line = file.read(SHEBANG_BYTES_MAX).split(b"\n", 1)[0]
+    except OSError:
+        line = b""
+    if not line.startswith(b"#!"):
+        return (SHELL,)
+    words = os.fsdecode(line[2:].strip()).split(None, 1)
+    return tuple(words) if words else (SHELL,)
+
+
+def environment(
+    assignment: Assignment, start: Start, *, run: Path, checkpoint: Path, output: Path, trainer_root: Path
+) -> dict[str, str]:
+    """The base that was inherited, then defaults, then the user's own, then what must hold."""
+    user = dict(start.env)
+    paths = [str(trainer_root), user.get("PYTHONPATH", "")]
+    return {
+        **assignment.environ,
+        "PYTHONUNBUFFERED": "1",
+        "WANDB_RUN_ID": start.job,
+        "WANDB_RESUME": "allow",
+        "AIP_CHECKPOINT_DIR": str(checkpoint),
+        "AIP_MODEL_DIR": str(output),
+        **user,
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        "OUTLAST_JOB": start.job,
+        "OUTLAST_ATTEMPT": str(start.attempt),
+        "OUTLAST_RUN_DIR": str(run),
+        "OUTLAST_CHECKPOINT_DIR": str(checkpoint),
+        "OUTLAST_OUTPUT_DIR": str(output),
+        **_devices(assignment),
+        **_gathering(assignment, start),
+    }
+
+
+def _devices(assignment: Assignment) -> Mapping[str, str]:
+    return {} if assignment.gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(assignment.gpus)}
+
+
+def _gathering(assignment: Assignment, start: Start) -> Mapping[str, str]:
+    """Only where there are several: a script that sees RANK believes that it must wait for others."""
+    if start.workers == 1:
+        return {}
+    port = PORT_FIRST + int(hashlib.sha256(assignment.launch_id.encode()).hexdigest()[:8], 16) % PORT_COUNT
+    return {
+        "RANK": str(start.rank),
+        "WORLD_SIZE": str(start.workers),
+        "LOCAL_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }

@@ -1,0 +1,197 @@
+"""When the files of an unmodified trainer are whole: nobody has them open for writing, and nothing about them has changed.
+
+A file is in one of three conditions. Quiet: unchanged for its settle time, and no process of the machine writes to it.
+Appended to: it has a log's name and is being written; its first bytes are taken. Busy: anything else.
+
+A busy file among the checkpoints holds a save up. One among the outputs does so for BUSY_SECONDS_MAX, and is then left
+out; one with a log's name counts as appended to after that, wherever it is.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from outlast.clock import Clock
+from outlast.host import system
+from outlast.machine import tree, whole
+from outlast.machine.disk_file import Seen
+
+SETTLE_SECONDS = 2.0
+SETTLE_SECONDS_RENAMED = 0.2
+SETTLE_SECONDS_UNSEEN = 4.0
+"""Where it cannot be seen whether a file is open."""
+
+TORN_SECONDS_MAX = 60.0
+"""What is quiet for so long is as its trainer wants it, however odd; but for a checkpoint of a HARD format."""
+
+BUSY_SECONDS_MAX = 30.0
+LOOK_SECONDS = 0.2
+LOOK_SHARE = 100
+"""A look may cost a hundredth of the time between two looks."""
+
+_LOG = re.compile(r"\.(log|csv|tsv|txt|jsonl|ndjson|out|err|wandb)$|tfevents", re.IGNORECASE)
+
+
+class Condition(enum.Enum):
+    QUIET = "quiet"
+    APPENDED = "appended to"
+    BUSY = "busy"
+
+
+@dataclass
+class Watched:
+    seen: Seen
+    changed_at: float
+    renamed: bool
+    """It came to its name by a rename: its content was written before."""
+
+    look: whole.Look | None = None
+    """What its format says; None: not asked yet."""
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A set of files that is whole: path, as in a manifest -> (what it is, whether it is appended to)."""
+
+    files: dict[str, tuple[Seen, bool]]
+
+    def part(self, root: str) -> list[tuple[str, str]]:
+        """What decides whether something new is there: a log that grows does not."""
+        return sorted(
+            (path, seen.identity)
+            for path, (seen, appended) in self.files.items()
+            if path.startswith(root) and not appended
+        )
+
+
+class Settling:
+    def __init__(self, checkpoint: Path, output: Path, processes: Callable[[], Collection[int]], clock: Clock) -> None:
+        self.roots = {"checkpoint/": checkpoint, "output/": output}
+        self.processes = processes
+        self.clock = clock
+        self.watched: dict[str, Watched] = {}
+        self.removed_at = clock.monotonic()
+        self._look_at = 0.0
+        self._busy_since: dict[str, float] = {}
+        self._sizes: dict[str, int] = {}
+
+    def source(self, path: str) -> Path:
+        root, _, rest = path.partition("/")
+        return self.roots[f"{root}/"] / rest
+
+    def scan(self) -> dict[str, Seen]:
+        """Everything as it is now."""
+        found: dict[str, Seen] = {}
+        checkpoint = self.roots["checkpoint/"]
+        for root, directory in self.roots.items():
+            # A file is kept once, though one directory may lie in the other.
+            without = [checkpoint] if root == "output/" else []
+            found.update((root + path, seen) for path, seen in tree.scan(directory, without=without).items())
+        return found
+
+    def look(self) -> Quiet | None:
+        """The files, if they are quiet; None: not now, or it is too early to look again."""
+        begun_at = self.clock.monotonic()
+        if begun_at < self._look_at:
+            return None
+        self._note(self.scan(), begun_at)
+        quiet = self._judge(begun_at) if self._has_checkpoint() else None
+        now = self.clock.monotonic()
+        self._look_at = now + max(LOOK_SECONDS, LOOK_SHARE * (now - begun_at))
+        return quiet
+
+    def last(self, *, killed: bool, ended_at: float) -> Quiet | None:
+        """The files now that nobody writes any more. `killed`: it had no chance to come to an end with what it wrote."""
+        now = self.clock.monotonic()
+        self._note(self.scan(), now)
+        if not self._has_checkpoint():
+            return None
+        taken: dict[str, tuple[Seen, bool]] = {}
+        for path, file in self.watched.items():
+            if path.startswith("checkpoint/") and self._refused_at_end(path, file, killed=killed, ended_at=ended_at):
+                return None
+            taken[path] = (file.seen, False)
+        return Quiet(taken)
+
+    def _refused_at_end(self, path: str, file: Watched, *, killed: bool, ended_at: float) -> bool:
+        look = self._format(path, file)
+        if not look.whole:
+            return killed or look.format in whole.HARD
+        # Written just before the kill, in a format that does not tell, under its own name: it may be cut anywhere.
+        age = ended_at - max(file.seen.modified_ns, file.seen.changed_ns) / 1e9
+        return killed and not look.format and not file.renamed and age < SETTLE_SECONDS
+
+    def _has_checkpoint(self) -> bool:
+        """Outputs alone are nothing to go on from: without a checkpoint the trainer begins at the beginning, and so do they."""
+        return any(path.startswith("checkpoint/") for path in self.watched)
+
+    def _note(self, found: dict[str, Seen], now: float) -> None:
+        if self.watched.keys() - found.keys():
+            self.removed_at = now
+        before, self.watched = self.watched, {}
+        for path, seen in found.items():
+            known = before.get(path)
+            if known is None or known.seen != seen:
+                renamed = (known is None or known.seen.inode != seen.inode) and seen.changed_ns > seen.modified_ns
+                known = Watched(seen, now, renamed)
+            self.watched[path] = known
+
+    def _judge(self, now: float) -> Quiet | None:
+        if now - self.removed_at < SETTLE_SECONDS_RENAMED:
+            return None
+        unsettled = {path for path, file in self.watched.items() if not self._settled(file, now)}
+        if any(path.startswith("checkpoint/") and not _LOG.search(path) for path in unsettled):
+            return None
+        taken: dict[str, tuple[Seen, bool]] = {}
+        written = self._written()
+        for path, file in self.watched.items():
+            condition = self._condition(path, now, unsettled=path in unsettled, written=path in written)
+            if condition is Condition.BUSY:
+                if path.startswith("checkpoint/") or now - self._busy_since[path] < BUSY_SECONDS_MAX:
+                    return None
+                continue
+            if condition is Condition.QUIET and self._held_back(path, file, now):
+                return None
+            taken[path] = (file.seen, condition is Condition.APPENDED)
+        return Quiet(taken)
+
+    def _settled(self, file: Watched, now: float) -> bool:
+        if file.renamed and file.seen.size > 0:
+            return now - file.changed_at >= SETTLE_SECONDS_RENAMED
+        return now - file.changed_at >= (SETTLE_SECONDS if system.LINUX else SETTLE_SECONDS_UNSEEN)
+
+    def _written(self) -> set[str]:
+        """Costs a look at every process of the machine, so it comes after all that costs nothing."""
+        paths = {(file.seen.device, file.seen.inode): path for path, file in self.watched.items()}
+        return {paths[inode] for inode in system.written(self.processes(), paths.keys())}
+
+    def _condition(self, path: str, now: float, *, unsettled: bool, written: bool) -> Condition:
+        if not unsettled and not written:
+            self._busy_since.pop(path, None)
+            return Condition.QUIET
+        busy_since = self._busy_since.setdefault(path, now)
+        if not _LOG.search(path):
+            return Condition.BUSY
+        open_for_long = written or path.startswith("output/") or now - busy_since >= BUSY_SECONDS_MAX
+        return Condition.APPENDED if open_for_long else Condition.BUSY
+
+    def _held_back(self, path: str, file: Watched, now: float) -> bool:
+        """Torn, though nobody writes: its trainer failed in the middle of it, or is about to go on."""
+        look = self._format(path, file)
+        if look.whole:
+            return False
+        return (path.startswith("checkpoint/") and look.format in whole.HARD) or (
+            now - file.changed_at < TORN_SECONDS_MAX
+        )
+
+    def _format(self, path: str, file: Watched) -> whole.Look:
+        if file.look is None:
+            emptied = file.seen.size == 0 and self._sizes.get(path, 0) > 0
+            file.look = whole.Look("emptied", whole=False) if emptied else whole.look(self.source(path))
+        if file.seen.size:
+            self._sizes[path] = file.seen.size
+        return file.look

@@ -1,0 +1,68 @@
+"""The supervisor's program: `python -m outlast.machine.supervise DIRECTORY BOOT SPAWN_LOCK`.
+
+Everything that a machine needs is imported here, once: machines are forked warm.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from outlast.agent import init
+from outlast.clock import SYSTEM
+from outlast.engines.local.capacity import this_machine
+from outlast.engines.local.layout import LocalDir
+from outlast.engines.local.supervisor import IDLE_SECONDS, Supervisor
+
+IDLE = "OUTLAST_SUPERVISOR_IDLE_SECONDS"
+FALLS = "OUTLAST_SUPERVISOR_FALLS"
+FALLS_MAX = 10
+FALL_SECONDS = 5.0
+"""A supervisor that fell (a full disk, say) begins again after so long, finding everything on disk; so often at most."""
+
+
+def main(arguments: list[str]) -> int:
+    directory, boot, lock = arguments
+    os.umask(0o077)
+    run_boot = load(boot)
+    gc.collect()
+    gc.freeze()  # what is there now is never looked at again: the pages stay shared with all machines
+    supervisor = Supervisor(
+        LocalDir(Path(directory)),
+        lambda path: init.run(path, run_boot),
+        SYSTEM,
+        this_machine(os.environ),
+        float(os.environ.get(IDLE) or IDLE_SECONDS),
+    )
+    try:
+        supervisor.run(int(lock) if lock else None)
+    except Exception:  # noqa: BLE001  the edge of a process
+        traceback.print_exc()
+        falls = int(os.environ.get(FALLS) or 0) + 1
+        if falls > FALLS_MAX:
+            return 1
+        sys.stderr.flush()
+        SYSTEM.sleep(FALL_SECONDS)
+        environ = {**os.environ, FALLS: str(falls)}
+        os.execve(sys.executable, [sys.executable, "-m", "outlast.machine.supervise", directory, boot, ""], environ)
+    return 0
+
+
+def load(boot: str) -> Callable[[Path], int]:
+    """`module:function`, and whatever its module's `warm` wants to have imported before the first fork."""
+    module_name, _, function = boot.partition(":")
+    module = importlib.import_module(module_name)
+    warm = getattr(module, "warm", None)
+    if warm is not None:
+        warm()
+    run_boot: Callable[[Path], int] = getattr(module, function)
+    return run_boot
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

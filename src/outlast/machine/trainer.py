@@ -1,0 +1,299 @@
+"""The trainer as a process on this computer: the agent's `Child` over a machine's directory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from outlast.agent import trainer_process
+from outlast.agent.child import Exit, Notice, Saved, Start
+from outlast.agent.init import ORDER_END, ORDER_START, ORDER_TERM
+from outlast.agent.trainer_process import SPOOL_LOG, Order
+from outlast.clock import Clock
+from outlast.errors import OutlastError, UsageError
+from outlast.host import files, system
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine import command, tree
+from outlast.machine.disk_file import DiskFile
+from outlast.machine.library import Library
+from outlast.machine.settle import LOOK_SECONDS, Settling
+from outlast.machine.streams import Stream
+from outlast.machine.unmodified import Unmodified
+from outlast.spec.spec import Spec
+
+END_SECONDS_MAX = 40.0
+"""Longer than init takes to give up on what SIGKILL does not end."""
+
+PROGRESS_DIGITS = 20
+SIGNALLED = 128
+
+
+class ProcessChild:
+    """`unpack` fills the working directory; `trainer_root` is what the trainer finds the library in."""
+
+    def __init__(
+        self,
+        paths: MachineDir,
+        assignment: Assignment,
+        spec: Spec,
+        *,
+        unpack: Callable[[Path], None],
+        trainer_root: Path,
+        clock: Clock,
+        allow_changed: bool = False,
+    ) -> None:
+        self.paths = paths
+        self.assignment = assignment
+        self.spec = spec
+        self.unpack = unpack
+        self.trainer_root = trainer_root
+        self.clock = clock
+        self.allow_changed = allow_changed
+        self.checkpoint_dir = self._own(spec.checkpoint_dir) or paths.run / "checkpoint"
+        self.output_dir = self._own(spec.output_dir) or paths.run / "output"
+        self._library = Library(self.checkpoint_dir, paths.run, paths.taken)
+        self._tidings = os.open(paths.tidings, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._poll = select.poll()
+        self._poll.register(self._tidings, select.POLLIN)
+        order = trainer_process.read_order(paths)
+        self._attempt = order.attempt if order is not None else None
+        self._forget()
+
+    def _own(self, name: str) -> Path | None:
+        if not name:
+            return None
+        if os.path.isabs(name) or ".." in Path(name).parts:
+            raise UsageError(f"`{name}` is not inside the working directory", hint="name a directory relative to it")
+        return self.paths.work / name
+
+    def _forget(self) -> None:
+        """What is known about one attempt, and not about the next."""
+        self._exit: Exit | None = None
+        self._termed = False
+        self._restoring = False
+        self._streams = {
+            "log": Stream(self.paths.spool / SPOOL_LOG),
+            "metrics": Stream(self.paths.run / "metrics"),
+        }
+        self._unmodified = Unmodified(
+            Settling(self.checkpoint_dir, self.output_dir, self._processes, self.clock),
+            self.paths.path / "unmodified.json",
+            self.clock,
+        )
+
+    # The note.
+
+    def recall(self) -> bytes | None:
+        return files.read(self.paths.note)
+
+    def remember(self, note: bytes) -> None:
+        files.put(self.paths.note, note)
+
+    # The beginning.
+
+    def clear(self) -> None:
+        self.end()
+        # First, or an agent that is killed in the middle of this believes that the trainer was started.
+        files.remove(self.paths.trainer)
+        self._attempt = None
+        for path in (self.paths.run, self.paths.work, self.paths.spool, self.paths.taken):
+            files.remove(path)
+        files.remove(self.paths.path / "unmodified.json")
+        self._forget()
+        for path in (self.paths.run, self.paths.work):
+            path.mkdir(mode=0o700)
+        self.unpack(self.paths.work)
+        for path in (self.checkpoint_dir, self.output_dir):
+            path.mkdir(parents=True, exist_ok=True)
+
+    def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
+        if not self._restoring:
+            # The directories become what they were: what the bundle has there besides was not there then.
+            self._restoring = True
+            for directory in (self.checkpoint_dir, self.output_dir):
+                files.remove(directory)
+                directory.mkdir(parents=True)
+        target = self._target(path)
+        written = 0
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(target, "xb", buffering=0) as file:
+                for chunk in chunks:
+                    view = memoryview(chunk)
+                    while view:
+                        done = file.write(view)
+                        view = view[done:]
+                        written += done
+                os.fchmod(file.fileno(), mode & 0o777)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                said = f"this machine's disk was full after {written:,} bytes of `{path}` were restored"
+                raise OSError(errno.ENOSPC, said) from error
+            raise
+
+    def _target(self, path: str) -> Path:
+        root, _, rest = path.partition("/")
+        roots = {"checkpoint": self.checkpoint_dir, "output": self.output_dir}
+        if root not in roots or not rest or any(part in ("", ".", "..") for part in rest.split("/")):
+            raise ValueError(f"`{path}` is neither a checkpoint's file nor an output")
+        return roots[root] / rest
+
+    def start(self, start: Start) -> None:
+        if not self.started(start.attempt):
+            self._write_attempt(start)
+            self._unmodified.begin(start.resumed_step)
+            order = Order(
+                attempt=start.attempt,
+                argv=command.argv(self.spec.target, self.spec.python, self.paths.work, start.args),
+                env=command.environment(
+                    self.assignment,
+                    start,
+                    run=self.paths.run,
+                    checkpoint=self.checkpoint_dir,
+                    output=self.output_dir,
+                    trainer_root=self.trainer_root,
+                ),
+                cwd=str(self.paths.work),
+            )
+            trainer_process.write_order(self.paths, order)
+            self._attempt = start.attempt
+        self._order(ORDER_START)
+
+    def _write_attempt(self, start: Start) -> None:
+        drill = self.spec.drill
+        document = {
+            "job": start.job,
+            "attempt": start.attempt,
+            "rank": start.rank,
+            "workers": start.workers,
+            "resumed_step": start.resumed_step,
+            "adopted": start.adopted,
+            "allow_changed": self.allow_changed or start.adopted,
+            "steps_max": drill.steps_max if drill is not None else None,
+            "save_steps": drill.save_steps if drill is not None else None,
+            "pause": drill.pauses.get(str(start.attempt), "") if drill is not None else "",
+            "machine_life_seconds": start.machine_life_seconds,
+        }
+        files.put_json(self.paths.run / "attempt.json", document)
+
+    def started(self, attempt: int) -> bool:
+        return self._attempt == attempt
+
+    # The end.
+
+    def exit(self) -> Exit | None:
+        if self._exit is None and self._attempt is not None:
+            document = files.read_json(self.paths.exit(self._attempt))
+            if document is not None:
+                self._exit = Exit(document["code"], document["out_of_memory"], document["disk_full"])
+        return self._exit
+
+    def tell(self, notice: Notice) -> None:
+        leave_by = self.clock.monotonic() + notice.seconds
+        files.put_json(self.paths.run / "notice.json", {"reason": notice.reason.value, "leave_by_monotonic": leave_by})
+        # Where the library's loop runs it leaves by itself, at its next boundary and not in the middle of a step.
+        if not self._termed and not (self.paths.run / "loop").exists():
+            self._termed = True
+            self._order(ORDER_TERM)
+
+    def end(self) -> None:
+        if self._attempt is None or self.exit() is not None:
+            return
+        self._order(ORDER_END)
+        give_up_at = self.clock.monotonic() + END_SECONDS_MAX
+        while self.exit() is None:
+            if self.clock.monotonic() >= give_up_at:
+                raise OutlastError(f"the trainer of attempt {self._attempt} does not end, not even by SIGKILL")
+            self._listen(1.0)
+
+    def _order(self, order: bytes) -> None:
+        descriptor = os.open(self.paths.orders, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            os.write(descriptor, order)
+        finally:
+            os.close(descriptor)
+
+    # What it saved.
+
+    def saved(self, after: int, *, last: bool) -> Saved | None:
+        if self._attempt is None:
+            return None
+        if self._library.present():
+            return self._library.saved(self._attempt, after)
+        exit = self.exit() if last else None
+        if exit is not None:
+            ended_at = os.stat(self.paths.exit(self._attempt)).st_mtime
+            return self._unmodified.last(after, killed=exit.code > SIGNALLED, ended_at=ended_at)
+        return self._unmodified.saved(after)
+
+    def outputs(self) -> Saved:
+        found = tree.scan(self.output_dir)
+        taken = [DiskFile(f"output/{path}", self.output_dir / path, seen) for path, seen in sorted(found.items())]
+        return Saved(0, self.step() or 0, complete=True, files=tuple(taken))
+
+    def _processes(self) -> list[int]:
+        """All that may write: what is below init, but this agent."""
+        init = self.paths.init_process()
+        return [pid for pid in system.descendants(init.pid) if pid != os.getpid()] if init is not None else []
+
+    # What it says.
+
+    def step(self) -> int | None:
+        text = files.read(self.paths.run / "progress") or b""
+        try:
+            return int(text[:PROGRESS_DIGITS])
+        except ValueError:
+            return self._unmodified.memory.step
+
+    def paused(self) -> str:
+        if self.spec.drill is None:
+            return ""
+        document = files.read_json(self.paths.run / "paused")
+        return str(document.get("at", "")) if isinstance(document, dict) else ""
+
+    def stream_bytes(self, stream: str) -> int:
+        return self._streams[stream].size_bytes()
+
+    def stream_read(self, stream: str, offset: int, size: int) -> bytes:
+        return self._streams[stream].read(offset, size)
+
+    def stream_drop(self, stream: str, before: int) -> None:
+        self._streams[stream].drop(before)
+
+    def wait(self, seconds: float) -> None:
+        """Also wakes when the library has put a checkpoint in place."""
+        until = self.clock.monotonic() + seconds
+        before = self._checkpoints_at()
+        while (left := until - self.clock.monotonic()) > 0:
+            if self._listen(min(left, LOOK_SECONDS)) or self._checkpoints_at() != before:
+                return
+
+    def _checkpoints_at(self) -> int:
+        try:
+            return os.stat(self.checkpoint_dir).st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
+    def _listen(self, seconds: float) -> bool:
+        """True: init has said something, and it is on disk."""
+        events = self._poll.poll(max(0.0, seconds) * 1000 + 1)
+        if not events:
+            return False
+        if not os.read(self._tidings, 4096):
+            raise SystemExit(1)  # init is dead, and so is this machine
+        return True
+
+    def notice(self) -> float | None:
+        document = files.read_json(self.paths.notice)
+        if not isinstance(document, dict):
+            return None
+        return float(document["leave_by_monotonic"]) - self.clock.monotonic()
+
+    def timings(self) -> Mapping[str, float]:
+        document = files.read_json(self.paths.run / "timings.json")
+        if not isinstance(document, dict):
+            return {}
+        return {str(name): float(value) for name, value in document.items() if isinstance(value, int | float)}

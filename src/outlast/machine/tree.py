@@ -1,0 +1,51 @@
+"""The files under a directory that are kept: regular ones, and links to such inside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from outlast.machine.disk_file import Seen
+
+DEPTH_MAX = 64
+LIBRARYS_OWN = (".saving-", ".removing-")
+"""Directories of the training library's that are not, or no longer, a checkpoint."""
+
+
+def scan(root: Path, *, without: Collection[Path] = ()) -> dict[str, Seen]:
+    """Path relative to `root`, with `/` between its parts -> what the file system says."""
+    found: dict[str, Seen] = {}
+    _scan(str(root), "", os.path.realpath(root) + os.sep, found, {str(path) for path in without}, 0)
+    return found
+
+
+def _scan(directory: str, prefix: str, inside: str, found: dict[str, Seen], without: set[str], depth: int) -> None:
+    if depth > DEPTH_MAX or directory in without:
+        return
+    try:
+        entries = list(os.scandir(directory))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    for entry in entries:
+        if entry.name.startswith(LIBRARYS_OWN) or not _is_text(entry.name):
+            continue
+        try:
+            # `last.ckpt` is often a link to the newest one. What lies outside is not ours to keep.
+            if entry.is_symlink() and not os.path.realpath(entry.path).startswith(inside):
+                continue
+            if entry.is_dir():
+                _scan(entry.path, f"{prefix}{entry.name}/", inside, found, without, depth + 1)
+            elif entry.is_file():
+                found[prefix + entry.name] = Seen.of(entry.stat())
+        except OSError:
+            continue  # gone in between, or a link that leads nowhere
+
+
+def _is_text(name: str) -> bool:
+    """A name that is no UTF-8 cannot be written into a record."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
