@@ -42,6 +42,8 @@ class Start:
     """The restored checkpoint is another job's (`run --from`): its weights count, its position and arguments do not."""
 
     env: Mapping[str, str] = field(default_factory=dict)
+    machine_life_seconds: float | None = None
+    """How long this job's machines have lived on average, as far as one knows: the library saves accordingly."""
 
 
 class SavedFile(Protocol):
