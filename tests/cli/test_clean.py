@@ -17,11 +17,48 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 CURSOR = [f"\x1b[{n}{letter}" for n in ("", "2", "1;1", "999;999") for letter in "ABCDEFGHfsuSTLMPXZ`aedg@"]
 ERASE = ["\x1b[2J", "\x1b[3J", "\x1b[J", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[?2J"]
 MODES = [f"\x1b[?{mode}{letter}" for mode in ("25", "47", "1000", "1006", "1049", "2004", "5", "7") for letter in "hl"]
-TITLES = [f"\x1b]{n};title{end}" for n in ("0", "1", "2", "7", "8;;http://x", "9", "777") for end in ("\x07", "\x1b\\", "\x9c")]
-CLIPBOARD = ["\x1b]52;c;aGVsbG8=\x07", "\x1b]52;p;?\x07", "\x9d52;c;aGVsbG8=\x9c", "\x1bP$q\"p\x1b\\"]
-ANSWERS = ["\x1b[6n", "\x1b[c", "\x1b[>c", "\x1b[=c", "\x1b[0x", "\x1b[?15n", "\x1b]10;?\x07", "\x1b]4;1;?\x1b\\", "\x05"]
-RESETS = ["\x1bc", "\x1b7", "\x1b8", "\x1bM", "\x1bD", "\x1bE", "\x1bH", "\x1b#8", "\x1b(0", "\x1b)B", "\x1b%G", "\x1b=", "\x1b>", "\x1bN", "\x1bO"]
-STRINGS = ["\x1bP1;2|17/61\x1b\\", "\x1b_Gf=24;AAAA\x1b\\", "\x1b^secret\x1b\\", "\x1bXsos\x1b\\", "\x90qsixel\x9c", "\x9fapc\x9c"]
+TITLES = [
+    f"\x1b]{n};title{end}"
+    for n in ("0", "1", "2", "7", "8;;http://x", "9", "777")
+    for end in ("\x07", "\x1b\\", "\x9c")
+]
+CLIPBOARD = ["\x1b]52;c;aGVsbG8=\x07", "\x1b]52;p;?\x07", "\x9d52;c;aGVsbG8=\x9c", '\x1bP$q"p\x1b\\']
+ANSWERS = [
+    "\x1b[6n",
+    "\x1b[c",
+    "\x1b[>c",
+    "\x1b[=c",
+    "\x1b[0x",
+    "\x1b[?15n",
+    "\x1b]10;?\x07",
+    "\x1b]4;1;?\x1b\\",
+    "\x05",
+]
+RESETS = [
+    "\x1bc",
+    "\x1b7",
+    "\x1b8",
+    "\x1bM",
+    "\x1bD",
+    "\x1bE",
+    "\x1bH",
+    "\x1b#8",
+    "\x1b(0",
+    "\x1b)B",
+    "\x1b%G",
+    "\x1b=",
+    "\x1b>",
+    "\x1bN",
+    "\x1bO",
+]
+STRINGS = [
+    "\x1bP1;2|17/61\x1b\\",
+    "\x1b_Gf=24;AAAA\x1b\\",
+    "\x1b^secret\x1b\\",
+    "\x1bXsos\x1b\\",
+    "\x90qsixel\x9c",
+    "\x9fapc\x9c",
+]
 C1 = [chr(code) for code in range(0x80, 0xA0)] + ["\x9b2J", "\x9b31;1H", "\x9d0;t\x07"]
 C0 = [chr(code) for code in range(0x20) if chr(code) not in "\n\t\r"] + ["\x7f"]
 NOT_COLOURS = ["\x1b[>4;2m", "\x1b[?4m", "\x1b[31 m", "\x1b[3\x081m", "\x1b[" + "1;" * 100 + "m", "\x1b[<1m"]
@@ -48,12 +85,19 @@ def test_no_hostile_sequence_comes_through_however_it_is_cut(sequence: str, cut:
     assert shown.startswith("before") and shown.endswith("\nafter\n")
 
 
-@given(st.lists(st.sampled_from([*HOSTILE, "text", "\n", "é", "漢", "\r", "\x1b", "[", "]", ";", "m", "\x1b[31m"]), max_size=12), st.integers(1, 7))
+@given(
+    st.lists(
+        st.sampled_from([*HOSTILE, "text", "\n", "é", "漢", "\r", "\x1b", "[", "]", ";", "m", "\x1b[31m"]), max_size=12
+    ),
+    st.integers(1, 7),
+)
 @settings(max_examples=1500)
 def test_no_mixture_of_sequences_comes_through(parts: list[str], size: int) -> None:
     data = "".join(parts).encode("utf-8", "surrogateescape")
     cleaner = Cleaner(colour=True)
-    shown = "".join(cleaner.clean(data[i : i + size]) for i in range(0, len(data), size)) + cleaner.clean(b"", final=True)
+    shown = "".join(cleaner.clean(data[i : i + size]) for i in range(0, len(data), size)) + cleaner.clean(
+        b"", final=True
+    )
     assert left_over(shown) == []
 
 

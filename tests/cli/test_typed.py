@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from outlast.cli.typed import CommandLine, normal, quoted
 from outlast.errors import UsageError
 
-OPTIONS = {"--name": True, "--gpus": True, "--label": True, "-l": True, "--detach": False, "--dir": True, "-d": True, "--from": True}
+OPTIONS = {
+    "--name": True,
+    "--gpus": True,
+    "--label": True,
+    "-l": True,
+    "--detach": False,
+    "--dir": True,
+    "-d": True,
+    "--from": True,
+}
 LINE = CommandLine("run", OPTIONS, lambda name: normal(name, {"resume": "from"}))
 
 
@@ -42,7 +51,13 @@ def test_options_of_ours_behind_the_target_are_moved_before_it() -> None:
 
 def test_an_older_name_and_underscores_are_ours_too() -> None:
     line = CommandLine("run", {"--max-run": True, "--from": True}, lambda name: normal(name, {"resume": "from"}))
-    assert line.split(["--max_run", "2h", "--resume", "job", "t.py"])[0] == ["--max_run", "2h", "--resume", "job", "t.py"]
+    assert line.split(["--max_run", "2h", "--resume", "job", "t.py"])[0] == [
+        "--max_run",
+        "2h",
+        "--resume",
+        "job",
+        "t.py",
+    ]
 
 
 def test_a_target_behind_the_dashes_is_moved_before_them() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outlast.cli.table import render
-from outlast.cli.terminal import paint, put, put_json, say, width
+from outlast.cli.terminal import colour_allowed, paint, put, put_json, say, width
 from outlast.cli.words import age
 from outlast.errors import EXIT_DONE
 
@@ -48,8 +48,9 @@ def list_all(
 def _print(rows: Sequence[Mapping[str, Any]], now: float) -> None:
     header, *lines = render(HEADER, [_cells(row, now) for row in rows], width=width(sys.stdout), right=NUMBERS)
     put(paint(header, "bold", sys.stdout))
-    for row, line in zip(rows, lines, strict=True):
-        put(colour_state(line, row["state"]))
+    if colour_allowed(sys.stdout):
+        lines = [_coloured(line, row["state"]) for row, line in zip(rows, lines, strict=True)]
+    put("\n".join(lines))
 
 
 def _cells(row: Mapping[str, Any], now: float) -> list[str]:
@@ -65,8 +66,8 @@ def _cells(row: Mapping[str, Any], now: float) -> list[str]:
     ]
 
 
-def colour_state(line: str, state: str) -> str:
-    """The state's word in its colour, where it stands as a word of its own."""
+def _coloured(line: str, state: str) -> str:
+    """The state's word in its colour, where it stands behind the job's."""
     colour = COLOUR_OF_STATE.get(state)
     return line if colour is None else line.replace(f" {state}", f" {paint(state, colour, sys.stdout)}", 1)
 

@@ -46,8 +46,11 @@ def put_json(document: Any) -> None:
     """One document, one line, ASCII only: it survives every pipe and locale, and no terminal obeys anything in it."""
     import json
 
-    sys.stdout.write(json.dumps(_finite(document), allow_nan=False))
-    sys.stdout.write("\n")
+    try:
+        text = json.dumps(document, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(document), allow_nan=False)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

@@ -1,0 +1,84 @@
+"""Help is a file: quick, complete and current."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from outlast.cli.app import ALIASES, COMMANDS, build
+from tests.cli.user import User
+
+NOT_YET = (
+    "evaluate",
+    "push",
+    "delete",
+    "prune",
+    "init",
+    "doctor",
+    "audit",
+    "sync",
+    "ssh",
+    "image",
+    "catalog",
+    "emulator",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("asking", [["{}", "--help"], ["{}", "-h"], ["help", "{}"]])
+def test_every_command_has_a_help_page(user: User, command: str, asking: list[str]) -> None:
+    said = user.outlast(*(word.format(command) for word in asking))
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(f"Usage: outlast {command} ")
+
+
+@pytest.mark.parametrize("asking", [[], ["--help"], ["-h"], ["help"]])
+def test_the_first_page_lists_every_command_and_none_that_does_not_exist(user: User, asking: list[str]) -> None:
+    said = user.outlast(*asking)
+    assert said.code == 0
+    listed = [line.split()[0] for line in said.out.split("Commands:")[1].split("\n\n")[0].splitlines() if line.strip()]
+    assert listed == list(COMMANDS)
+    assert not set(listed) & {*NOT_YET, *ALIASES}
+
+
+def test_help_imports_neither_click_nor_the_verbs(user: User) -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "outlast.cli", "run", "--help"],
+        capture_output=True, text=True, check=True,
+    ).stderr  # fmt: skip
+    assert "outlast.cli" in loaded
+    assert not any(name in loaded for name in ("click", "outlast.jobs", "dataclasses"))
+
+
+@pytest.mark.parametrize("command", ["outlast", *COMMANDS])
+def test_where_a_page_is_missing_the_parser_says_the_same(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from outlast.cli import _page
+
+    words = ["--help"] if command == "outlast" else [command, "--help"]
+    build().main(args=words, prog_name="outlast", standalone_mode=False, terminal_width=78)
+    assert capsys.readouterr().out == _page(words)
+
+
+def test_every_option_of_every_command_is_explained() -> None:
+    group = build()
+    context = click.Context(group, info_name="outlast")
+    for name in COMMANDS:
+        command = group.get_command(context, name)
+        assert command is not None and command.short_help
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{name} {parameter.opts}"
+
+
+def test_the_version_is_printed(user: User) -> None:
+    from outlast import __version__
+
+    assert user.outlast("--version").out == f"outlast {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["../run", "pages/run", "run\n", "é"])
+def test_no_name_reaches_outside_of_the_pages(user: User, command: str) -> None:
+    assert user.outlast(command, "--help").code == 2
