@@ -1,0 +1,45 @@
+"""How names are used: written once or swapped, and never twice in a second by one writer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from outlast.testing.simulation.checks.check import Check
+from outlast.testing.simulation.history import Write
+from outlast.testing.simulation.store import REWRITE_SECONDS
+
+OPERATIONS_PER_HOUR_MAX = 2000
+"""Of the dear kind (writes and lists), for one machine; a beat every 15 s with its list of wishes is 480."""
+
+OPERATIONS_FREE = 300
+"""Start, restore, publish: what is not a matter of time."""
+
+
+class Names(Check):
+    def __init__(self, world: Any) -> None:
+        super().__init__(world)
+        self.sent: dict[tuple[str, str], float] = {}
+        self.head_generation = 0
+
+    def written(self, write: Write) -> None:
+        self._check_once(write)
+        if write.data is None:
+            return
+        key = (write.key, write.by)
+        last = self.sent.get(key)
+        unanswered = (write.key, write.by) in self.history.unanswered
+        if last is not None and not unanswered and 0 <= write.sent_at - last < REWRITE_SECONDS - 1e-6:
+            self.violated(f"{write.by} wrote {write.key} twice within {write.sent_at - last:.3f} s")
+        self.sent[key] = write.sent_at
+
+    def _check_once(self, write: Write) -> None:
+        root = self.world.keys.root
+        name = write.key.removeprefix(root)
+        rewritten = name in ("head.json", "published.json", "requests/bell") or name.startswith(("outputs/", "pins/"))
+        if write.before and write.data is not None and not rewritten and not name.endswith(("beat.json", ".tail")):
+            self.violated(f"{write.by} wrote {write.key} over what was there")
+        if name == "head.json":
+            if write.data is None:
+                self.violated(f"{write.by} deleted head")
+        elif write.data is None and not name.startswith(("attempts/", "checkpoints/", "pins/", "outputs/")):
+            self.violated(f"{write.by} deleted {write.key}")

@@ -1,0 +1,77 @@
+"""What comes back: the result of an uninterrupted training, every byte of the logs, the outputs as the final head names them."""
+
+from __future__ import annotations
+
+import json
+
+from outlast.testing.simulation.checks.check import Check
+from outlast.testing.simulation.training import OUTPUT
+
+STREAMS = ("log", "metrics")
+
+
+class Results(Check):
+    def ended(self) -> None:
+        head = self.world.head
+        if head is None:
+            return
+        if head["state"] == "succeeded":
+            self._check_files(head["checkpoints"][-1]["name"], self.world.training.everything(self.options.steps))
+            self._check_files(head["outputs"], self.world.training.outputs(self.options.steps))
+        if head["outputs"] and not self.world.chaos.damaged:
+            self._check_published(head["outputs"])
+        for (attempt, rank, _), lives in self.world.truth.written.items():
+            for stream in STREAMS:
+                self._check_stream(head, attempt, rank, stream, [bytes(life[stream]) for life in lives])
+
+    def _content(self, name: str) -> dict[str, bytes]:
+        data = self.world.bucket.peek(self.world.keys.manifest(name))
+        if data is None:
+            return {}
+        return {
+            file["path"]: b"".join(self.world.bucket.peek(part["key"]) or b"" for part in file["parts"])
+            for file in json.loads(data)["files"]
+        }
+
+    def _check_files(self, name: str, expected: dict[str, bytes]) -> None:
+        if self.world.chaos.damaged:
+            return
+        found = self._content(name)
+        for path in sorted(found.keys() | expected.keys()):
+            if found.get(path) != expected.get(path):
+                self.violated(
+                    f"{name}: `{path}` holds {found.get(path)!r}, an uninterrupted training {expected.get(path)!r}"
+                )
+
+    def _check_published(self, name: str) -> None:
+        root = f"{self.world.keys.root}outputs/"
+        found = {
+            entry.key.removeprefix(root): self.world.bucket.peek(entry.key)
+            for entry in self.world.bucket.list(root, "", None)
+        }
+        expected = {
+            path.removeprefix(OUTPUT): data for path, data in self._content(name).items() if path.startswith(OUTPUT)
+        }
+        if found != expected:
+            self.violated(f"outputs/ shows {sorted(found)} as of another moment than the final head's {name}")
+
+    def _check_stream(self, head: dict[str, object], attempt: int, rank: int, stream: str, lives: list[bytes]) -> None:
+        """Sealed segments are what the trainer wrote, in order and without overlap; all of it if the attempt ended in peace."""
+        prefix = f"{self.world.keys.root}attempts/{attempt:06d}/{stream}/{rank}/"
+        position = 0
+        truth = lives[-1]
+        for entry in self.world.bucket.list(prefix, "", None):
+            offset, data = int(entry.key.removeprefix(prefix)), self.world.bucket.peek(entry.key) or b""
+            if offset != position or truth[offset : offset + len(data)] != data:
+                self.violated(
+                    f"{stream} of attempt {attempt} rank {rank}: the segment at {offset} is not what was written"
+                )
+                return
+            position += len(data)
+        attempts = head["attempts"]
+        assert isinstance(attempts, dict)
+        peaceful = attempts.get(str(attempt), {}).get("exit_code") is not None
+        if rank == 0 and peaceful and position < len(truth):
+            self.violated(
+                f"{stream} of attempt {attempt}: {position} of {len(truth)} bytes are kept, and nothing says so"
+            )

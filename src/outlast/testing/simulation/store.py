@@ -1,0 +1,178 @@
+"""The store as one actor sees it: slow, and sometimes silent about what it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeVar
+
+from outlast.errors import KeyMissing, PreconditionFailed, StoreFull, StoreUnavailable
+from outlast.store.store import CHUNK_BYTES, Entry, Stored
+from outlast.testing.simulation.bucket import Bucket
+from outlast.testing.simulation.clock import EPOCH
+from outlast.testing.simulation.history import History
+from outlast.testing.simulation.schedule import Schedule
+
+T = TypeVar("T")
+
+TIMEOUT_SECONDS = 20.0
+"""After this long the client gives a request up; the request itself may still arrive."""
+
+REWRITE_SECONDS = 1.0
+
+URL = "memory:simulation"
+
+
+@dataclass
+class Weather:
+    """What the network does to requests at present; the chaos changes it, the end of the faults clears it."""
+
+    error_chance: float = 0.0
+    lost_chance: float = 0.0
+    late_chance: float = 0.0
+    slow_chance: float = 0.0
+    down: bool = False
+    full: bool = False
+
+    def clear(self) -> None:
+        self.error_chance = self.lost_chance = self.late_chance = self.slow_chance = 0.0
+        self.down = self.full = False
+
+
+@dataclass
+class Cut:
+    """Whether one machine's network is cut: nothing goes out, nothing comes back."""
+
+    on: bool = False
+
+
+class SimulatedStore:
+    """One actor's client. Requests that were sent take effect even if their sender is dead or stopped by then."""
+
+    url = URL
+
+    def __init__(
+        self,
+        *,
+        bucket: Bucket,
+        schedule: Schedule,
+        history: History,
+        weather: Weather,
+        cut: Cut,
+        random: Random,
+        name: str,
+        poll_seconds: float,
+    ) -> None:
+        self._bucket = bucket
+        self._schedule = schedule
+        self._history = history
+        self._weather = weather
+        self._cut = cut
+        self._random = random
+        self._name = name
+        self.poll_seconds = poll_seconds
+        self.rewrite_seconds = REWRITE_SECONDS
+        self._lost: set[tuple[str, bytes]] = set()
+        """Conditional writes of this actor that were done and whose answer was lost."""
+
+    def get(self, key: str) -> Stored:
+        return self._call("get", lambda: self._bucket.get(key))
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        sent_at = self._schedule.now
+
+        def write() -> int:
+            return self._bucket.put(key, data, if_generation, by=self._name, sent_at=sent_at)
+
+        try:
+            return self._call("put", write, (key, data) if if_generation is not None else None)
+        except StoreUnavailable:
+            self._history.unanswered.add((key, self._name))
+            raise
+        except PreconditionFailed:
+            if (key, data) in self._lost:
+                self._history.fault("412 after own lost answer", key)
+            raise
+
+    def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Iterator[Entry]:
+        return iter(self._call("list", lambda: self._bucket.list(prefix, after, limit)))
+
+    def delete(self, key: str, *, if_generation: int | None = None) -> None:
+        sent_at = self._schedule.now
+        self._call("delete", lambda: self._bucket.delete(key, if_generation, by=self._name, sent_at=sent_at))
+
+    def purge(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._purge_one(key)
+
+    def _purge_one(self, key: str) -> None:
+        sent_at = self._schedule.now
+        self._call("purge", lambda: self._bucket.purge([key], by=self._name, sent_at=sent_at))
+
+    def upload(self, key: str, chunks: Iterable[bytes]) -> int:
+        sent_at = self._schedule.now
+        pieces: list[bytes] = []
+        for chunk in chunks:
+            pieces.append(chunk)
+            self._schedule.sleep(self._random.uniform(0.01, 0.2))
+        data = b"".join(pieces)
+        self._call("put", lambda: self._bucket.put(key, data, None, by=self._name, sent_at=sent_at, op="upload"))
+        return len(data)
+
+    def download(self, key: str) -> Iterator[bytes]:
+        data = self._call("get", lambda: self._bucket.get(key)).data
+        for start in range(0, max(len(data), 1), CHUNK_BYTES):
+            yield data[start : start + CHUNK_BYTES]
+
+    def now(self) -> float:
+        return EPOCH + self._schedule.now
+
+    def _call(self, op: str, effect: Callable[[], T], conditional: tuple[str, bytes] | None = None) -> T:
+        """Sends, waits, answers. The effect comes as an event of its own: it does not need the caller to be alive."""
+        schedule, weather, random = self._schedule, self._weather, self._random
+        answer: list[Any] = []
+        dice = random.random()
+        there, back = random.uniform(0.005, 0.08), random.uniform(0.005, 0.08)
+        if self._cut.on or weather.down:
+            schedule.sleep(random.uniform(0.5, TIMEOUT_SECONDS))
+            raise StoreUnavailable(f"no answer to {op}")
+        if weather.full and op == "put":
+            schedule.sleep(there + back)
+            self._history.fault("store full")
+            raise StoreFull("no space left")
+        if dice < weather.error_chance:
+            schedule.sleep(there + back)
+            self._history.fault("error before", op)
+            raise StoreUnavailable(f"{op} was refused for now")
+        dice -= weather.error_chance
+        if dice < weather.slow_chance:
+            self._history.fault("slow request", op)
+            there = random.uniform(1.0, TIMEOUT_SECONDS - 1.0)
+        dice -= weather.slow_chance
+        # What matters most is a conditional write that was done and not answered: it is lost twice as often.
+        lost_chance = weather.lost_chance * (2 if conditional else 1)
+        lost = 0 <= dice < lost_chance
+        late = 0 <= dice - lost_chance < weather.late_chance
+        if late:
+            there = random.uniform(TIMEOUT_SECONDS, 120.0)
+        schedule.after(there, lambda: answer.append(_outcome(effect)))
+        schedule.sleep(TIMEOUT_SECONDS if late else there + back)
+        if late or lost or self._cut.on:
+            self._history.fault("late write" if late else "answer lost", op)
+            if conditional is not None and answer and not isinstance(answer[0], Exception):
+                self._lost.add(conditional)
+            raise StoreUnavailable(f"no answer to {op}")
+        if not answer:
+            raise StoreUnavailable(f"no answer to {op}")
+        if isinstance(answer[0], Exception):
+            raise answer[0]
+        outcome: T = answer[0]
+        return outcome
+
+
+def _outcome(effect: Callable[[], T]) -> T | Exception:
+    try:
+        return effect()
+    except (KeyMissing, PreconditionFailed) as answer:
+        return answer
