@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from outlast.spec.settings import BY_NAME
 from tests.project.doc_blocks import blocks, fits, run_page, steps
 from tests.project.project_files import ROOT
 from tools import check_docs
@@ -62,6 +63,11 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         left += [path for path in found if path.suffix == ".md" and path.is_file()]
     apart = [path for path in PAGES if path not in seen and "bench" not in path.parts and "examples" not in path.parts]
     assert apart == []
+
+
+def test_every_setting_is_in_the_guide_to_configuration() -> None:
+    text = (ROOT / "docs" / "guides" / "configuration.md").read_text()
+    assert [name for name in BY_NAME if f"`{name}`" not in text] == []
 
 
 def test_the_runner_takes_commands_apart() -> None:
