@@ -22,6 +22,16 @@ DONE, REFUSED, BROKEN = 0, 3, 4
 Operation = Callable[[DirectoryStore], Any]
 
 
+class HastyDisk(Disk):
+    """For tests that need many homes and no power cut."""
+
+    def sync(self, file: int) -> None:
+        pass
+
+    def sync_directory(self, path: str) -> None:
+        pass
+
+
 class SteppingDisk(Disk):
     """Tells `at` the name of every call before it is made."""
 

@@ -119,11 +119,8 @@ class DirectoryStore:
             except OSError as error:
                 raise translated(error, "delete", path) from error
             directories[os.path.dirname(path)] = None
-        try:
-            for directory in directories:
-                self._files.sync(directory)
-        except OSError as error:
-            raise translated(error, "delete", directory) from error
+        for directory in directories:
+            self._files.sync(directory)
         self._files.prune(directories)
 
     def now(self) -> float:

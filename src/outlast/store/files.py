@@ -46,7 +46,7 @@ class Files:
                 except (FileNotFoundError, NotADirectoryError):
                     self._make_parents(path)
                     continue
-                self._sync_parent(path)
+                self.sync(os.path.dirname(path))
                 return True
         finally:
             self._discard(temporary)
@@ -63,7 +63,7 @@ class Files:
                     self._make_parents(path)
                     continue
                 temporary = ""
-                self._sync_parent(path)
+                self.sync(os.path.dirname(path))
                 return size, written_at
         finally:
             if temporary:
@@ -117,6 +117,12 @@ class Files:
             self._disk.sync_directory(directory)
         except FileNotFoundError:
             pass
+        except OSError as error:
+            # It is done and seen by others, so whatever went wrong, "nothing was written" would be a lie.
+            raise StoreUnavailable(
+                f"what was written to `{directory}` may not survive a power cut: {error.strerror}",
+                hint="look at the disk or the network file system (`dmesg`, `mount`)",
+            ) from error
 
     def prune(self, directories: Iterable[str]) -> None:
         """Removes those that are empty, and what becomes empty above. A writer that needs one makes it again."""
@@ -151,7 +157,7 @@ class Files:
     def _fill(self, temporary: str, chunks: Iterable[bytes]) -> tuple[int, int]:
         try:
             file = self._disk.create(temporary)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self._prepare()
             file = self._disk.create(temporary)
         size = 0
@@ -172,13 +178,6 @@ class Files:
             self._disk.rename(temporary, path)
         except IsADirectoryError:
             self._disk.rename(temporary, path + DISPLACED)
-
-    def _sync_parent(self, path: str) -> None:
-        try:
-            self._disk.sync_directory(os.path.dirname(path))
-        except OSError as error:
-            # It is in place and seen by others, so whatever went wrong, "nothing was written" would be a lie.
-            raise StoreUnavailable(f"`{path}` was written and may not survive a power cut: {error.strerror}") from error
 
     def _discard(self, temporary: str) -> None:
         try:
