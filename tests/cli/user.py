@@ -67,6 +67,7 @@ class User:
             "HOME": str(self.root),
             "OUTLAST_DIR": str(self.outlast_dir),
             "VIRTUAL_ENV": sys.prefix,
+            "OUTLAST_SUPERVISOR_IDLE_SECONDS": "5",
             **self.env,
             **changes,
         }

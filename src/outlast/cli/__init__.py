@@ -14,8 +14,10 @@ def main() -> int:
             sys.stdout.write(page)
             sys.stdout.flush()
             return 0
-        except OSError:
-            pass  # the edge below meets the same closed pipe or full disk, and knows how to say so
+        except OSError as error:
+            from outlast.cli.edge import end_with
+
+            return end_with(error)
     from outlast.cli.edge import run
 
     return run(sys.argv[1:])

@@ -32,19 +32,23 @@ def run(args: Sequence[str]) -> int:
         code = _dispatch(list(args))
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge: what nobody expected ends here
+        return end_with(error)
+
+
+def end_with(error: BaseException) -> int:
+    """Says what happened, and answers the exit code of that."""
+    if isinstance(error, BrokenPipeError):
         _silence_stdout()
         return EXIT_DONE  # the reader has seen enough, as with `| head`
-    except OutlastError as error:
+    if isinstance(error, OutlastError):
         return _end(tell, error, error.exit_code)
-    except KeyboardInterrupt:
+    if isinstance(error, KeyboardInterrupt):
         return _end(say, "interrupted", EXIT_INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - the edge: what nobody expected ends here, with its trace
-        trouble = CODE_OF_ERRNO.get(error.errno or 0) if isinstance(error, OSError) else None
-        if trouble is None:
-            return _end(_tell_bug, error, EXIT_FAILED)
+    if isinstance(error, OSError) and error.errno in CODE_OF_ERRNO:
         _silence_stdout()
-        return _end(_tell_machine, error, trouble)
+        return _end(_tell_machine, error, CODE_OF_ERRNO[error.errno])
+    return _end(_tell_bug, error, EXIT_FAILED)
 
 
 def _dispatch(args: list[str]) -> int:
@@ -88,7 +92,7 @@ def _tell_machine(error: OSError) -> None:
     tell(OutlastError(f"{where}{error.strerror}"))
 
 
-def _tell_bug(error: Exception) -> None:
+def _tell_bug(error: BaseException) -> None:
     import traceback
 
     traceback.print_exception(error, file=sys.stderr)

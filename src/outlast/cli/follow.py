@@ -54,7 +54,7 @@ class _Waiting:
     def tell(self, status: Status) -> None:
         if status.state == "waiting" and status.why != self._said:
             self._said = status.why
-            say(f"waiting for {shown(status.why)}" if status.why else "waiting")
+            say(f"waiting {shown(status.why)}")
 
 
 def out_stream(as_json: bool) -> TextIO:

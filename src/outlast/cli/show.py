@@ -69,7 +69,7 @@ def _print_facts(status: Status) -> None:
     machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
     code = spec.provenance.commit[:12] + (" with changes" if spec.provenance.dirty else "")
     facts = [
-        ("why" if status.final else "waits for", shown(status.why)),
+        ("why" if status.final else "waits", shown(status.why)),
         ("target", shown(" ".join([spec.target.value, quoted(args)])).rstrip()),
         ("labels", ", ".join(f"{key}={value}" for key, value in sorted(spec.labels.items()))),
         (

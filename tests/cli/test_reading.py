@@ -1,0 +1,272 @@
+"""Looking at jobs, and acting on them: `jobs`, `show`, `checkpoints`, `pull`, `stop`, `resume`, `config`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.user import User
+
+ROW = [
+    "job", "name", "state", "engine", "target", "args", "labels", "attempts", "preemptions", "step", "submitted_at",
+    "started_at", "ended_at", "exit_code", "cost_usd", "folder", "sweep",
+]  # fmt: skip
+ATTEMPT = [
+    "attempt", "launch", "machine", "cause", "started_at", "ended_at", "exit_code", "resumed_from_step", "steps_lost",
+]  # fmt: skip
+CHECKPOINT = ["name", "step", "bytes", "attempt", "committed_at"]
+
+SAVES = """
+import os, pathlib, sys, time
+checkpoints, outputs = pathlib.Path(os.environ["OUTLAST_CHECKPOINT_DIR"]), pathlib.Path(os.environ["OUTLAST_OUTPUT_DIR"])
+print("found", sorted(one.name for one in checkpoints.iterdir()), flush=True)
+(checkpoints / "ck-7.json").write_text('{"step": 7}')
+(outputs / "model.bin").write_bytes(b"weights")
+(outputs / "sub").mkdir(exist_ok=True)
+(outputs / "sub" / "log.csv").write_text("step,loss\\n7,0.5\\n")
+print("saved", flush=True)
+"""
+
+
+@pytest.fixture
+def saved(user: User) -> User:
+    """A user with one job, `saved`, that left a checkpoint and outputs."""
+    user.write("train.py", SAVES)
+    done = user.outlast("run", "--job-id", "saved", "train.py", "--", "--lr", "0.1")
+    assert done.code == 0, done.err
+    return user
+
+
+def test_with_no_job_it_says_how_to_make_one_and_json_is_an_empty_list(user: User) -> None:
+    said = user.outlast("jobs")
+    assert (said.code, said.out) == (0, "") and "outlast run" in said.err
+    assert user.outlast("jobs", "--json").out == "[]\n"
+    assert user.outlast("show").code == 3
+
+
+def test_a_row_has_exactly_the_fields_that_are_documented(saved: User) -> None:
+    (row,) = saved.outlast("jobs", "--json").json
+    assert list(row) == ROW
+    assert {name: row[name] for name in ("job", "name", "state", "engine", "target", "args", "labels")} == {
+        "job": "saved", "name": "train", "state": "succeeded", "engine": "local",
+        "target": "train.py", "args": ["--lr", "0.1"], "labels": {},
+    }  # fmt: skip
+    assert row["attempts"] == 1 and row["preemptions"] == 0 and row["exit_code"] == 0
+    assert row["cost_usd"] == 0 and row["sweep"] is None and row["folder"] == f"{saved.home}/jobs/saved"
+    assert row["submitted_at"] <= row["started_at"] <= row["ended_at"]
+
+
+def test_show_has_exactly_the_fields_that_are_documented(saved: User) -> None:
+    document = saved.outlast("show", "--json").json
+    assert sorted(document) == sorted([*ROW, "why", "spec", "attempt_list", "checkpoints", "goodput"])
+    assert [list(one) for one in document["attempt_list"]] == [ATTEMPT]
+    assert document["checkpoints"] and all(list(one) == CHECKPOINT for one in document["checkpoints"])
+    assert document["goodput"].keys() >= {"ratio", "training", "lost", "saving", "starting", "waiting"}
+    assert document["spec"]["args"] == ["--lr", "0.1"]
+
+
+def test_show_tells_a_person_state_attempts_checkpoints_time_and_place(saved: User) -> None:
+    said = saved.outlast("show", "sav")
+    assert said.code == 0 and said.err == ""
+    assert re.match(r"saved  succeeded \w.* after [\d.]+ m?s\n", said.out)
+    for words in ("target     train.py --lr 0.1", "on         local, 1 CPU, $0 per hour", "`outlast pull saved`",
+                  "ATTEMPT", "the beginning", "CHECKPOINT", "goodput ", "training "):  # fmt: skip
+        assert words in said.out, words
+    assert "\x1b" not in said.out
+
+
+def test_show_of_a_failed_job_shows_why_and_the_end_of_its_log(user: User) -> None:
+    user.write("train.py", "print('\\x1b[2Jabout to fail')\nraise RuntimeError('no such data')")
+    assert user.outlast("run", "train.py").code == 1
+    said = user.outlast("show")
+    assert "failed with exit code 1" in said.out
+    assert "RuntimeError: no such data" in said.out and "about to fail" in said.out and "\x1b" not in said.out
+
+
+def test_an_attempt_that_is_not_there_is_answered_with_those_that_are(saved: User) -> None:
+    for command in ("show", "logs"):
+        said = saved.outlast(command, "--attempt", "9")
+        assert said.code == 3 and "attempt 9" in said.err and "1" in said.err.partition("9")[2]
+    assert len(saved.outlast("show", "--attempt", "1", "--json").json["attempt_list"]) == 1
+
+
+def test_a_job_is_named_by_a_prefix_its_folder_or_nothing(saved: User) -> None:
+    for name in (["s"], ["saved"], [f"{saved.home}/jobs/saved"], [f"{saved.home}/jobs/saved/"], []):
+        assert saved.outlast("show", *name, "--json").json["job"] == "saved"
+
+
+def test_a_prefix_of_two_jobs_is_refused_with_both_names(saved: User) -> None:
+    saved.outlast("run", "--detach", "--job-id", "saved-too", "train.py")
+    said = saved.outlast("show", "save")
+    assert said.code == 2 and "`saved`" in said.err and "`saved-too`" in said.err
+    assert saved.outlast("show", "saved", "--json").json["job"] == "saved"
+
+
+def test_an_unknown_job_is_answered_with_near_names(saved: User) -> None:
+    said = saved.outlast("logs", "savd")
+    assert said.code == 3 and "`saved`" in said.err
+
+
+def test_checkpoints_are_listed_and_verified(saved: User) -> None:
+    listed = saved.outlast("checkpoints", "--json").json
+    assert [list(one) for one in listed] == [[*CHECKPOINT, "problem"]] * len(listed) and listed[-1]["step"] == 7
+    verified = saved.outlast("checkpoints", "--verify")
+    assert verified.code == 0 and "whole" in verified.out and "verified" in verified.err
+
+
+def test_a_damaged_checkpoint_is_exit_code_6_and_named(saved: User) -> None:
+    (part, *_) = (saved.home / "jobs/saved/attempts/000001/parts").rglob("0*")
+    part.write_bytes(b"x" * part.stat().st_size)
+    said = saved.outlast("checkpoints", "--verify", "--json")
+    assert said.code == 6 and any(one["problem"] for one in said.json)
+
+
+def test_pull_copies_outputs_and_the_last_checkpoint_and_skips_what_is_there(saved: User) -> None:
+    said = saved.outlast("pull")
+    assert said.code == 0, said.err
+    copied = sorted(said.out.splitlines())
+    assert "saved/outputs/model.bin" in copied and "saved/outputs/sub/log.csv" in copied
+    assert all((saved.work / path).is_file() for path in copied)
+    assert (saved.work / "saved/outputs/model.bin").read_bytes() == b"weights"
+    again = saved.outlast("pull", "--json")
+    assert again.json == {"job": "saved", "to": "saved", "files": [], "bytes": 0, "skipped": len(copied)}
+
+
+def test_pull_takes_a_pattern_and_a_place(saved: User) -> None:
+    said = saved.outlast("pull", "saved", "*.csv", "--to", "there", "--json")
+    assert said.json["files"] == ["outputs/sub/log.csv"] and (saved.work / "there/outputs/sub/log.csv").is_file()
+    assert saved.outlast("pull", "*.bin", "--json").json["files"] == ["outputs/model.bin"]
+    nothing = saved.outlast("pull", "saved", "*.nope")
+    assert nothing.code == 3 and "model.bin" in nothing.err
+
+
+@pytest.mark.parametrize("wrong", ["first", "99"])
+def test_a_checkpoint_that_is_not_there_is_answered_with_those_that_are(saved: User, wrong: str) -> None:
+    said = saved.outlast("pull", "--checkpoint", wrong)
+    assert said.code == 3 and "7" in said.err and "last" in said.err
+
+
+def test_a_job_that_has_ended_stays_as_it_ended(saved: User) -> None:
+    said = saved.outlast("stop", "saved", "--json")
+    assert said.code == 0 and said.json[0]["state"] == "succeeded" and "had succeeded" in said.err
+
+
+def test_stop_finds_all_jobs_before_it_stops_one(user: User) -> None:
+    user.write("train.py", "import time\nwhile True: time.sleep(0.1)")
+    user.outlast("run", "--detach", "--job-id", "alive", "train.py")
+    assert user.outlast("stop", "alive", "nonsense").code == 3
+    assert user.outlast("jobs", "--json", "--running").json
+    assert user.outlast("stop", "alive").code == 0
+    assert user.outlast("jobs", "--json", "--running").json == []
+
+
+def test_a_stopped_job_goes_on_where_it_was(user: User) -> None:
+    go = user.root / "go"
+    user.write("train.py", SAVES + f"\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.05)\n")
+    user.outlast("run", "--detach", "--job-id", "mine", "train.py")
+    wait_for(lambda: user.outlast("checkpoints", "mine", "--json").json != [])
+    assert user.outlast("stop", "mine").code == 0
+    assert user.outlast("show", "mine", "--json").json["state"] == "stopped"
+    go.touch()
+    resumed = user.outlast("resume", "mine")
+    assert resumed.code == 0, resumed.err
+    assert "had stopped and goes on from step 7" in resumed.err
+    assert "found ['ck-7.json']" in resumed.out
+    document = user.outlast("show", "mine", "--json").json
+    assert document["attempts"] == 2 and document["attempt_list"][1]["resumed_from_step"] == 7
+    log = user.outlast("logs", "mine")
+    assert log.out.count("saved\n") == 2 and "attempt 2, resumed from step 7" in log.err
+
+
+def wait_for(holds: object, seconds_max: float = 60.0) -> None:
+    import time
+
+    until = time.monotonic() + seconds_max
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_resume_refuses_other_arguments_unless_they_are_allowed(user: User) -> None:
+    user.write("train.py", "import sys; print(sys.argv[1:]); sys.exit(1)")
+    assert user.outlast("run", "--job-id", "mine", "train.py", "--", "--lr", "1").code == 1
+    refused = user.outlast("resume", "mine", "--", "--lr", "2")
+    assert refused.code == 2 and "--allow-changed" in refused.err
+    for line in (["--allow-changed", "--", "--lr", "2"], ["--", "--lr", "2", "--allow-changed"]):
+        assert "['--lr', '2']" in user.outlast("resume", "mine", *line).out
+    assert "['--lr', '2']" in user.outlast("resume", "mine").out
+
+
+def test_a_job_that_succeeded_is_not_resumed(saved: User) -> None:
+    said = saved.outlast("resume", "saved")
+    assert said.code == 2 and "outlast run --from saved" in said.err
+
+
+def test_resume_detached_says_the_same_three_fields(user: User) -> None:
+    user.write("train.py", "raise SystemExit(1)")
+    user.outlast("run", "--job-id", "mine", "train.py")
+    assert user.outlast("resume", "mine", "--detach", "--json").json.keys() == {"job", "folder", "state"}
+
+
+def test_config_shows_each_value_and_where_it_came_from(user: User) -> None:
+    user.write("outlast.toml", "cpus = 2\n")
+    user.outlast_dir.mkdir()
+    (user.outlast_dir / "config.toml").write_text("retries = 1\n")
+    shown = {row["name"]: row for row in user.outlast("config", "--json", OUTLAST_MAX_RUN="2h").json}
+    assert (shown["cpus"]["value"], shown["cpus"]["source"]) == (2, str(user.work / "outlast.toml"))
+    assert (shown["retries"]["value"], shown["retries"]["source"]) == (1, str(user.outlast_dir / "config.toml"))
+    assert (shown["max-run"]["value"], shown["max-run"]["source"]) == (7200, "OUTLAST_MAX_RUN")
+    assert (shown["gpus"]["value"], shown["gpus"]["source"]) == (0, "default")
+    assert shown["home"]["value"] == str(user.home)
+    text = user.outlast("config", OUTLAST_MAX_RUN="2h").out
+    assert re.search(r"^max-run +2h +OUTLAST_MAX_RUN$", text, re.MULTILINE)
+
+
+def test_config_says_what_is_not_trusted_and_trusts_on_demand(user: User) -> None:
+    user.write("outlast.toml", 'home = "./elsewhere"\n')
+    assert "outlast config --trust" in user.outlast("config").err
+    assert [row["trusted"] for row in user.outlast("config", "--json").json if row["name"] == "home"] == [False]
+    assert user.outlast("config", "--trust").code == 0
+    assert all(row["trusted"] for row in user.outlast("config", "--json").json)
+
+
+def test_a_damaged_job_is_listed_as_such_and_hides_no_other(saved: User) -> None:
+    saved.outlast("run", "--job-id", "broken", "train.py")
+    for head in (saved.home / "jobs/broken").glob("head.json*"):
+        head.write_bytes(b"{not json\n")
+    for cache in (saved.outlast_dir / "cache").glob("jobs-*.json"):
+        cache.unlink()
+    rows = {row["job"]: row["state"] for row in saved.outlast("jobs", "--json").json}
+    assert rows == {"saved": "succeeded", "broken": "damaged"}
+    assert "damaged" in saved.outlast("jobs").out
+    said = saved.outlast("show", "broken")
+    assert said.code == 6 and said.err.startswith("error: ") and "Traceback" not in said.err
+
+
+def test_the_table_is_cut_to_the_terminal_and_whole_in_a_pipe(saved: User) -> None:
+    saved.outlast("run", "--job-id", "wide", "train.py", "--", "x" * 300)
+    assert "x" * 300 in saved.outlast("jobs").out
+    on_terminal = saved.on_terminal("jobs", columns=60, NO_COLOR="1").out
+    assert all(len(line) <= 60 for line in on_terminal.splitlines()) and "…" in on_terminal
+    assert "\x1b" not in on_terminal
+    assert "\x1b[32msucceeded\x1b[0m" in saved.on_terminal("jobs").out
+
+
+def test_json_is_one_document_on_one_line_of_ascii(saved: User) -> None:
+    saved.outlast("run", "--job-id", "odd", "train.py", "--", "naïve\n漢")
+    for command in (["jobs"], ["show"], ["config"], ["checkpoints"]):
+        out = saved.outlast(*command, "--json").out
+        assert out.isascii() and out.count("\n") == 1 and out.endswith("\n")
+        json.loads(out)
+
+
+def test_a_copied_home_works_wherever_it_lies(saved: User, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(saved.home, tmp_path / "copy")
+    said = saved.outlast("show", f"{tmp_path}/copy/jobs/saved", "--json")
+    assert said.json["folder"] == f"{tmp_path}/copy/jobs/saved" and said.json["state"] == "succeeded"
+    assert saved.outlast("logs", f"{tmp_path}/copy/jobs/saved").out.endswith("saved\n")
