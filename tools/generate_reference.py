@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import click
 
@@ -139,32 +140,51 @@ def python_page() -> str:
 
 
 def describe(name: str, value: object) -> list[str]:
-    """A name's heading, signature and docstring, and those of its public methods."""
+    """A name's heading, signature and docstring, and the public members of a class, or of the class that it returns."""
     lines = [f"## `outlast.{name}`", ""]
-    if callable(value):
+    if not callable(value):
+        return lines
+    if not (inspect.isclass(value) and issubclass(value, PurePath)):
         lines += ["```text", f"{name}{signature(value)}", "```", ""]
-    if callable(value) or inspect.isclass(value):
-        lines += [inspect.getdoc(value) or "", ""]
-    if inspect.isclass(value):
-        for member_name, member in sorted(vars(value).items()):
-            if not member_name.startswith("_"):
-                lines += describe_member(member_name, member)
+    lines += [inspect.getdoc(value) or "", ""]
+    offered = value if inspect.isclass(value) else returned_class(value)
+    if offered is not None:
+        lines += describe_members(offered)
     return lines
 
 
+def returned_class(value: object) -> type | None:
+    """A class of ours that is documented nowhere else: what `steps` and `job` return."""
+    import outlast
+
+    name = getattr(value, "__annotations__", {}).get("return", "")
+    found = getattr(value, "__globals__", {}).get(name)
+    ours = inspect.isclass(found) and found.__module__.startswith("outlast.") and name not in outlast.__all__
+    return found if ours else None
+
+
+def describe_members(value: type) -> list[str]:
+    members: dict[str, object] = {}
+    for base in reversed(value.__mro__):
+        if base.__module__.startswith("outlast."):
+            members.update(vars(base))
+    public = {name: member for name, member in members.items() if not name.startswith("_")}
+    lines = [line for name, member in sorted(public.items()) for line in describe_member(name, member)]
+    return [*lines, ""] if lines else []
+
+
 def describe_member(name: str, member: object) -> list[str]:
-    if isinstance(member, (staticmethod, classmethod)):
-        member = member.__func__
     doc = (inspect.getdoc(member) or "").replace("\n", " ")
     if isinstance(member, property):
-        return [f"- `.{name}`: {doc}" if doc else f"- `.{name}`", ""]
+        return [f"- `.{name}`: {doc}" if doc else f"- `.{name}`"]
     if inspect.isfunction(member):
         text = signature(member, skip_self=True)
-        return [f"- `.{name}{text}`: {doc}" if doc else f"- `.{name}{text}`", ""]
+        return [f"- `.{name}{text}`: {doc}" if doc else f"- `.{name}{text}`"]
     return []
 
 
 def signature(value: object, skip_self: bool = False) -> str:
+    """Without the quotes that annotations have in source."""
     try:
         found = inspect.signature(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -172,7 +192,7 @@ def signature(value: object, skip_self: bool = False) -> str:
     parameters = list(found.parameters.values())
     if skip_self and parameters and parameters[0].name == "self":
         parameters = parameters[1:]
-    return str(found.replace(parameters=parameters)).replace("'", "")
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(found.replace(parameters=parameters)))
 
 
 if __name__ == "__main__":
