@@ -409,10 +409,24 @@ def test_a_library_checkpoint_counts_without_its_attempt_number_and_time(sides: 
     left.write_bytes(checkpoint())
     outputs = [{"path": "m.npz", "bytes": 5, "mode": 420, "kept": "7-8-9"}]
     right.write_bytes(checkpoint(attempt=4, number=7, created_at=99.0, outputs=outputs))
-    assert one(sides) == Compared("checkpoint/step-000000000009/checkpoint.json", "checkpoint")
-    for changed in ({"step": 8}, {"metrics": {"loss": 1.0}}, {"complete": False}, {"outputs": []}):
+    assert one(sides) == Compared("checkpoint/step-000000000009/checkpoint.json", "checkpoint record")
+    for changed in ({"step": 8}, {"complete": False}, {"outputs": []}):
         right.write_bytes(checkpoint(**changed))
         assert one(sides).difference, changed
+
+
+def test_a_global_generator_that_nobody_seeds_is_no_difference_and_one_of_the_state_is(
+    sides: tuple[Path, Path],
+) -> None:
+    def generators(of_nobody: int, of_the_state: int) -> bytes:
+        data = {"own": {"0": of_the_state}, "global": {"random": of_nobody}}
+        return json.dumps({"global": {"random": of_nobody}, "data": data}).encode()
+
+    path = "checkpoint/step-000000000009/generators.json"
+    write(sides, path, generators(1, 5), generators(2, 5))
+    assert one(sides) == Compared(path, "generators of the state")
+    write(sides, path, generators(1, 5), generators(1, 6))
+    assert one(sides).difference == "`data.own.0`: 6 instead of 5"
 
 
 def test_globs_choose_by_path_by_path_below_and_by_name(sides: tuple[Path, Path]) -> None:

@@ -38,6 +38,9 @@ class Kill:
     pause: str = ""
     """Where the library waits for it: `step:57`, `save:2`. Empty: it comes by the clock."""
 
+    settled: bool = True
+    """It waits until what this attempt has saved is committed; otherwise it comes at once."""
+
     share: float = 0.0
     """By the clock: after that share of the whole training."""
 
@@ -104,7 +107,9 @@ def _by_steps(steps: int, kinds: list[Kind], random: Random) -> Plan:
         step = min(max(step, before + 1), steps - 1)
         saves = max(2, (step - before) // save_steps)
         pause = f"save:{random.randint(2, min(saves, SAVES_PER_KILL))}" if kind is Kind.SAVING else f"step:{step}"
-        kills.append(Kill(number + 1, kind, pause, step / steps))
+        # At least every other attempt gets its saves committed, or the job would be given up for making no progress.
+        settled = number % 2 == 0 or random.random() < 0.5
+        kills.append(Kill(number + 1, kind, pause, settled, step / steps))
         before = step
     return Plan(tuple(kills), save_steps)
 
@@ -128,5 +133,5 @@ def _by_clock(course: Course, kinds: list[Kind], random: Random) -> Plan:
         pause = "save:2" if kind is Kind.SAVING and course.saves_by_library else ""
         # A save is waited for, so its kill begins to wait early in its stretch; the others come anywhere in the middle of it.
         within = random.uniform(0.0, 0.2) if kind is Kind.SAVING else random.uniform(0.2, 0.8)
-        kills.append(Kill(number + 1, kind, pause, first + width * (number + within)))
+        kills.append(Kill(number + 1, kind, pause, share=first + width * (number + within)))
     return Plan(tuple(kills))

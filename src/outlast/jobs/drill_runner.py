@@ -24,7 +24,7 @@ POLL_SECONDS_MAX = 0.05
 HUNT_SECONDS = 0.002
 """How often a directory is looked at while a save is waited for: a write of a few milliseconds is still seen."""
 
-COMMIT_SECONDS_MAX = 60.0
+COMMIT_SECONDS_MAX = 30.0
 """How long a paused trainer is left alone, so that what it saved is committed before it is killed."""
 
 NOTICE_SECONDS = 30.0
@@ -152,13 +152,16 @@ class _Run:
         return self._is_saving()
 
     def _is_paused(self, kill: Kill, head: Head) -> bool:
-        """Held by the library; and what it had saved before is committed, so that the kill comes after a checkpoint."""
+        """Held by the library; and a checkpoint is committed, so that there is something to go on from."""
         beat = self.job.folder.read_beat(self.attempt)
         if beat is None or beat.doing != f"paused {kill.pause}":
             return False
         if self.paused_at is None:
             self.paused_at = self.clock.monotonic()
-        return bool(head.checkpoints) or self.clock.monotonic() - self.paused_at > COMMIT_SECONDS_MAX
+        committed = (
+            head.attempts[str(self.attempt)].committed_step is not None if kill.settled else bool(head.checkpoints)
+        )
+        return committed or self.clock.monotonic() - self.paused_at > COMMIT_SECONDS_MAX
 
     def _wait_seconds(self, kill: Kill, head: Head) -> float:
         """By the reference's clock: when the kill is to come, less what the restored checkpoint had done already."""

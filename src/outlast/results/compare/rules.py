@@ -35,7 +35,8 @@ def _torch(source: Source) -> bool:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("checkpoint", checkpoint.matches, checkpoint.compare),
+    Rule("checkpoint record", checkpoint.is_record, checkpoint.compare_records),
+    Rule("generators of the state", checkpoint.is_generators, checkpoint.compare_generators),
     Rule("json", _named(".json"), json_value.compare),
     Rule("safetensors", _named(".safetensors"), safetensors.compare),
     Rule("npy", _begins(npy.MAGIC), npy.compare),
