@@ -9,7 +9,7 @@ import pytest
 from outlast.errors import KeyMissing
 from outlast.store.directory import DirectoryStore
 from outlast.store.store import Store
-from tests.store.steps import DONE, Operation, Writer, steps_of
+from tests.store.steps import DONE, HastyDisk, Operation, Writer, steps_of
 
 OLD = b"old" * 5000
 NEW = b"new" * 5000
@@ -32,55 +32,54 @@ def contents(store: Store) -> dict[str, bytes]:
     return {entry.key: store.get(entry.key).data for entry in store.list("")}
 
 
-@pytest.mark.parametrize("name", REPLACING)
-def test_an_object_without_condition_is_replaced_at_one_moment(name: str, tmp_path: Path) -> None:
+def check_replaced(home: Path, name: str, step: int, *, killed: bool) -> None:
     operation, steps = REPLACING[name]
-    home = tmp_path / "0"
-    DirectoryStore(home).put("beat", OLD)
-    assert steps_of(home, operation) == steps
+    DirectoryStore(home, disk=HastyDisk()).put("beat", OLD)
+    in_place = step > steps.index("rename")
+    with Writer(home, operation, step) as writer:
+        assert contents(DirectoryStore(home)) == {"beat": NEW if in_place else OLD}
+        if not killed:
+            assert writer.wake() == DONE
+    assert contents(DirectoryStore(home)) == {"beat": NEW if in_place or not killed else OLD}
+    DirectoryStore(home, disk=HastyDisk()).put("beat", b"next")
+    assert contents(DirectoryStore(home)) == {"beat": b"next"}
+
+
+@pytest.mark.parametrize("killed", [True, False])
+@pytest.mark.parametrize("name", REPLACING)
+def test_an_object_without_condition_is_replaced_at_one_moment(name: str, killed: bool, tmp_path: Path) -> None:
+    operation, steps = REPLACING[name]
+    DirectoryStore(tmp_path / "0").put("beat", OLD)
+    assert steps_of(tmp_path / "0", operation) == steps
     for step in range(len(steps) + 1):
-        for killed in (True, False):
-            home = tmp_path / f"{step}-{killed}"
-            DirectoryStore(home).put("beat", OLD)
-            writer = Writer(home, operation, step)
-            in_place = step > steps.index("rename")
-            assert contents(DirectoryStore(home)) == {"beat": NEW if in_place else OLD}
-            if killed:
-                writer.kill()
-            else:
-                assert writer.wake() == DONE
-            assert contents(DirectoryStore(home)) == {"beat": NEW if in_place or not killed else OLD}
-            DirectoryStore(home).put("beat", b"next")
-            assert contents(DirectoryStore(home)) == {"beat": b"next"}
+        check_replaced(tmp_path / f"{step}-", name, step, killed=killed)
 
 
 MAKE_ROOM = [*STAMPED, "rename", "make_directory", "rename", "make_directory", *SYNCED, "rename", *SYNCED]
 
 
-def test_an_object_whose_name_a_directory_needs_is_there_at_every_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [True, False])
+def test_an_object_whose_name_a_directory_needs_is_there_at_every_moment(killed: bool, tmp_path: Path) -> None:
     def operation(store: DirectoryStore) -> int:
         return store.put("a/b", NEW)
 
-    home = tmp_path / "0"
-    DirectoryStore(home).put("a", OLD)
-    assert steps_of(home, operation) == MAKE_ROOM
+    DirectoryStore(tmp_path / "0").put("a", OLD)
+    assert steps_of(tmp_path / "0", operation) == MAKE_ROOM
     for step in range(len(MAKE_ROOM) + 1):
-        for killed in (True, False):
-            home = tmp_path / f"{step}-{killed}"
-            DirectoryStore(home).put("a", OLD)
-            writer = Writer(home, operation, step)
+        home = tmp_path / f"{step}-"
+        rival = DirectoryStore(home, disk=HastyDisk())
+        rival.put("a", OLD)
+        with Writer(home, operation, step) as writer:
             seen = contents(DirectoryStore(home))
             assert seen in ({"a": OLD}, {"a": OLD, "a/b": NEW})
-            DirectoryStore(home).put("a", b"rival")
+            rival.put("a", b"rival")
             assert contents(DirectoryStore(home)) == {**seen, "a": b"rival"}
-            if killed:
-                writer.kill()
-                DirectoryStore(home).put("a/b", NEW)
-            else:
+            if not killed:
                 assert writer.wake() == DONE
-            assert contents(DirectoryStore(home)) == {"a": b"rival", "a/b": NEW}
-            DirectoryStore(home).delete("a")
-            assert contents(DirectoryStore(home)) == {"a/b": NEW}
+        rival.put("a/b", NEW)
+        assert contents(DirectoryStore(home)) == {"a": b"rival", "a/b": NEW}
+        rival.delete("a")
+        assert contents(DirectoryStore(home)) == {"a/b": NEW}
 
 
 WRITE_UNSYNCED = ["create", "write", "close", "rename"]
@@ -101,7 +100,7 @@ def purge(store: DirectoryStore) -> None:
 
 
 def five_generations(home: Path) -> None:
-    store = DirectoryStore(home)
+    store = DirectoryStore(home, disk=HastyDisk())
     for number in range(5):
         store.put("job/head.json", b"%d" % number, if_generation=number)
 
@@ -118,23 +117,18 @@ def check_purge(home: Path, step: int, *, killed: bool) -> None:
     five_generations(home)
     knowing = DirectoryStore(home)
     knowing.get("job/head.json")
-    writer = Writer(home, purge, step)
-    try:
+    with Writer(home, purge, step) as writer:
         gone = step > PURGE.index("link")
         assert head(home) == (None if gone else b"4")
         assert (contents(knowing) == {}) == gone
         if gone:
             with pytest.raises(KeyMissing):
                 knowing.get("job/head.json")
-    except BaseException:
-        writer.kill()
-        raise
-    if not killed:
-        assert writer.wake() == DONE
-        assert [path.name for path in home.iterdir()] == [".tmp~"]
-        return
-    writer.kill()
-    store = DirectoryStore(home)
+        if not killed:
+            assert writer.wake() == DONE
+            assert [path.name for path in home.iterdir()] == [".tmp~"]
+            return
+    store = DirectoryStore(home, disk=HastyDisk())
     store.delete("job/head.json")
     generation = store.put("job/head.json", b"0", if_generation=0)
     for number in range(1, 12):

@@ -12,7 +12,7 @@ from outlast.errors import KeyMissing
 from outlast.store.directory import DirectoryStore
 from outlast.store.files import TEMPORARY_SECONDS_MAX
 from outlast.store.paths import TEMPORARY
-from tests.store.steps import DONE, REFUSED, Operation, Writer, steps_of
+from tests.store.steps import DONE, REFUSED, HastyDisk, Operation, Writer, steps_of
 
 KEY = "jobs/x/head.json"
 LONG = b"." * 10_000
@@ -39,7 +39,7 @@ class Scenario:
     deleted_before: bool = False
 
     def prepare(self, root: Path) -> None:
-        store = DirectoryStore(root)
+        store = DirectoryStore(root, disk=HastyDisk())
         store.put("other/object", b"other", if_generation=0)
         for number in range(self.generations):
             store.put(KEY, b"%d" % number + LONG, if_generation=number)
@@ -88,7 +88,7 @@ def rivals_go_on(root: Path, reader: DirectoryStore) -> bytes:
     """Five swaps, a deletion and a creation by somebody else; after each, everybody sees what was written."""
     data = b""
     for number in range(7):
-        store = DirectoryStore(root)
+        store = DirectoryStore(root, disk=HastyDisk())
         try:
             generation = store.get(KEY).generation
         except KeyMissing:
@@ -111,15 +111,11 @@ def check_stopped_writer(root: Path, scenario: Scenario, step: int) -> None:
     """It wakes up after others went on: if its write was not seen while it slept, it is refused."""
     scenario.prepare(root)
     reader = DirectoryStore(root)
-    writer = Writer(root, scenario.operation, step)
-    try:
+    with Writer(root, scenario.operation, step) as writer:
         seen = read(root)
         assert seen in (scenario.before, scenario.after)
         last = rivals_go_on(root, reader)
-    except BaseException:
-        writer.kill()
-        raise
-    outcome = writer.wake()
+        outcome = writer.wake()
     done = seen == scenario.after and scenario.after != scenario.before
     assert outcome == (DONE if done else REFUSED)
     assert read(root) == last

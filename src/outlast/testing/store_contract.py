@@ -65,10 +65,11 @@ KEYS = (
     "\ufeff\u2028",
     "x" * 255,
     "x" * 300,
-    "y" * 241 + "..",
+    "y" * 240 + ".",
+    "y" * 240 + "..",
     "ä" * 300 + "/" + "~" * 90,
     "z" * KEY_BYTES_MAX,
-    "d/" * (KEY_BYTES_MAX // 2 - 1) + "dd",
+    "d/" * 100 + "d",
 )
 """All of them legal, and all of them different."""
 
