@@ -1,1 +1,1 @@
-"""What a training script sees."""
+"""The library inside a training script. It travels to the machine alone and needs nothing but the standard library."""

@@ -1,0 +1,118 @@
+"""Arrays of numpy, torch and JAX as what they have in common: a type, a shape and bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+SAFETENSORS_DTYPES = {
+    "bool": "BOOL",
+    "uint8": "U8",
+    "int8": "I8",
+    "uint16": "U16",
+    "int16": "I16",
+    "uint32": "U32",
+    "int32": "I32",
+    "uint64": "U64",
+    "int64": "I64",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float32": "F32",
+    "float64": "F64",
+    "complex64": "C64",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "float8_e8m0fnu": "F8_E8M0",
+}
+"""Exact names by which other readers know our types. What is not here is stored as bytes (U8); state.json has its name."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What must be known of an array to make it again from its bytes (row-major, in its own byte order)."""
+
+    library: str
+    dtype: str
+    shape: tuple[int, ...]
+    item_bytes: int
+    nbytes: int
+    note: str = ""
+    """What else its library needs: the kind of a JAX key, "grad" for a torch tensor that wants gradients."""
+
+
+class Library(Protocol):
+    """One array library that the script has imported. Nothing here imports one by itself but to restore."""
+
+    name: str
+
+    def holds(self, value: object) -> bool: ...
+
+    def layout(self, value: Any) -> Layout:
+        """TypeError with the reason if this array has no bytes of its own to save."""
+        ...
+
+    def identity(self, value: Any) -> Hashable:
+        """Equal for two arrays that are the same memory seen in the same way."""
+        ...
+
+    def write_into(self, value: Any, target: memoryview) -> None:
+        """Copies the array's bytes; `target` is exactly as long as they are and never empty."""
+        ...
+
+    def raw(self, value: Any) -> memoryview:
+        """The array's bytes, without a copy where it lies in this machine's memory in one piece."""
+        ...
+
+    def build(self, layout: Layout, source: memoryview) -> Any:
+        """A new array with memory of its own."""
+        ...
+
+    def assign(self, live: Any, layout: Layout, source: memoryview) -> bool:
+        """Copies into an existing array if type and shape are the same and it may be written to; else False."""
+        ...
+
+    def build_like(self, live: Any, layout: Layout, source: memoryview) -> Any:
+        """A new array that lives where `live` does (its device)."""
+        ...
+
+
+def loaded_libraries() -> Iterator[Library]:
+    """Those that this process has imported: only they can have made an array."""
+    if "torch" in sys.modules:
+        from outlast.training import arrays_torch
+
+        yield arrays_torch.TORCH
+    if "numpy" in sys.modules:
+        from outlast.training import arrays_numpy
+
+        yield arrays_numpy.NUMPY
+    if "jax" in sys.modules:
+        from outlast.training import arrays_jax
+
+        yield arrays_jax.JAX
+
+
+def library_of(value: object) -> Library | None:
+    for library in loaded_libraries():
+        if library.holds(value):
+            return library
+    return None
+
+
+def library_named(name: str) -> Library:
+    """For restoring. Importing the library itself may fail: then the script has lost what it was trained with."""
+    if name == "torch":
+        from outlast.training import arrays_torch
+
+        return arrays_torch.TORCH
+    if name == "numpy":
+        from outlast.training import arrays_numpy
+
+        return arrays_numpy.NUMPY
+    if name == "jax":
+        from outlast.training import arrays_jax
+
+        return arrays_jax.JAX
+    raise ValueError(f"no array library is called {name!r}")

@@ -1,0 +1,246 @@
+"""Where this process trains: the run directory, what the agent says in it, and what this process has become of it.
+
+Started by hand there is no run directory: then nothing is kept or restored, and one line on stderr says so. With
+`OUTLAST_RUN_DIR` set by hand everything is kept there, without an agent.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outlast.errors import Damaged, OutlastError
+from outlast.training.say import say_once
+
+if TYPE_CHECKING:
+    from outlast.training.cadence import Cadence
+    from outlast.training.history import History
+    from outlast.training.loop import Loop
+    from outlast.training.metrics import Stream
+    from outlast.training.save import EndedLoop
+    from outlast.training.saver import Saver
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """attempt.json: what the agent says about this life of the trainer. Unknown keys are of a newer agent and ignored."""
+
+    attempt: int = 0
+    """0: no agent says so; counted by the checkpoints in the run directory then."""
+
+    rank: int = 0
+    workers: int = 1
+    steps_max: int | None = None
+    save_steps: int | None = None
+    """A drill saves at least so often, whatever the script says."""
+
+    pause: str = ""
+    machine_life_seconds: float | None = None
+    allow_changed: bool = False
+    by_agent: bool = False
+
+
+@dataclass
+class Context:
+    run_dir: Path | None
+    checkpoint_dir: Path | None
+    output_dir: Path
+    attempt: Attempt
+    pid: int = field(default_factory=os.getpid)
+    flags: dict[str, Any] = field(default_factory=dict)
+    """The values of the command line that a resume must repeat (`outlast.main`)."""
+
+    train_steps: int | None = None
+    checkpoint_steps: int | None = None
+    dataset: str = ""
+    active: list[Loop] = field(default_factory=list)
+    """Loops whose bodies run now, the outermost first."""
+
+    ended: list[EndedLoop] = field(default_factory=list)
+    """Loops that are over and came before, in this process's order."""
+
+    own_checkpoints: bool = False
+    """The script saves by `outlast.checkpoint` or by its own means: a loop without a state must not save over that."""
+
+    looked_due: bool = False
+    cadence: Cadence | None = None
+    """When a script without a loop should save."""
+
+    metrics: Stream | None = None
+    _saver: Saver | None = None
+    _history: History | None = None
+    _progress: int | None = None
+    _marked: bool = False
+    _arrived: bool = False
+
+    @property
+    def saver(self) -> Saver:
+        if self._saver is None:
+            from outlast.training.saver import Saver
+
+            self.own()
+            self._saver = Saver(self)
+            self.at_exit(self._saver.finish)
+        return self._saver
+
+    @property
+    def history(self) -> History:
+        """What the newest checkpoint says. Looked for once, when it is first asked for."""
+        if self._history is None:
+            from outlast.training.history import read_history
+
+            self._history = read_history(self)
+        return self._history
+
+    def arrive(self) -> None:
+        """Before the script touches outputs or checkpoints: they are brought into the state that it resumes from."""
+        if self._arrived or self.run_dir is None or in_worker_process():
+            return
+        self._arrived = True
+        from outlast.training.history import roll_back_outputs
+
+        roll_back_outputs(self)
+
+    def kept(self) -> bool:
+        """Whether anything is kept; says once if not."""
+        if self.run_dir is None:
+            say_once(
+                "by hand",
+                "not in a job: nothing is kept or restored (OUTLAST_RUN_DIR=DIR keeps it there; `outlast run` makes a job)",
+            )
+        return self.run_dir is not None
+
+    def own(self) -> None:
+        """Makes sure that only one process writes here. Released by the system with the process, not inherited by a fork."""
+        if self._progress is not None or self.run_dir is None:
+            return
+        import fcntl
+
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        self._progress = os.open(self.run_dir / "progress", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(self._progress, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            raise OutlastError(f"another process is training in `{self.run_dir}` already") from None
+        except OSError:  # a file system without locks
+            pass
+
+    def write_progress(self, step: int) -> None:
+        if self._progress is not None:
+            try:
+                os.pwrite(self._progress, b"%020d\n" % step, 0)
+            except OSError as error:
+                say_once("progress", f"warning: the current step could not be written: {error}")
+
+    def mark_loop(self, present: bool) -> None:
+        """`loop` tells the agent that this process leaves by itself at its next boundary."""
+        if self.run_dir is None or present == self._marked:
+            return
+        self._marked = present
+        try:
+            if present:
+                self.run_dir.mkdir(parents=True, exist_ok=True)
+                (self.run_dir / "loop").touch()
+            else:
+                (self.run_dir / "loop").unlink(missing_ok=True)
+        except OSError as error:
+            say_once("loop", f"warning: `{self.run_dir / 'loop'}` could not be written: {error}")
+
+    def at_exit(self, function: Callable[[], None]) -> None:
+        """Runs only in the process that asked for it, not in one that was forked from it."""
+        pid = self.pid
+
+        def run() -> None:
+            if os.getpid() == pid:
+                function()
+
+        atexit.register(run)
+
+
+_current: Context | None = None
+
+
+def current() -> Context:
+    """The context of this process. A forked process gets one of its own and owns nothing of its parent's."""
+    global _current
+    if _current is None or _current.pid != os.getpid():
+        _current = _read_context(os.environ)
+    return _current
+
+
+def forget() -> None:
+    """Only for tests that live in one process: the next call of `current` reads the environment again."""
+    global _current
+    _current = None
+
+
+def in_worker_process() -> bool:
+    """A child of multiprocessing (a data loader's worker): it must not write for the training."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
+def _read_context(environ: Any) -> Context:
+    named = environ.get("OUTLAST_RUN_DIR", "")
+    if not named:
+        return Context(None, None, Path(environ.get("OUTLAST_OUTPUT_DIR") or "output").absolute(), Attempt())
+    return context_in(Path(named).absolute(), environ)
+
+
+def context_in(run_dir: Path, environ: Any) -> Context:
+    checkpoint = Path(environ.get("OUTLAST_CHECKPOINT_DIR") or run_dir / "checkpoint").absolute()
+    output = Path(environ.get("OUTLAST_OUTPUT_DIR") or run_dir / "output").absolute()
+    return Context(run_dir, checkpoint, output, _read_attempt(run_dir / "attempt.json", environ))
+
+
+def use(run_dir: Path) -> Context:
+    """Keeps everything in that directory from now on (`--job-dir`), unless this process is in a job already."""
+    global _current
+    if current().run_dir is None:
+        _current = context_in(run_dir.absolute(), os.environ)
+    return current()
+
+
+def _read_attempt(path: Path, environ: Any) -> Attempt:
+    try:
+        record = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        record = {}
+    except ValueError as error:
+        raise Damaged(f"`{path}` is not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise Damaged(f"`{path}` is not a JSON object")
+    try:
+        return Attempt(
+            attempt=int(record.get("attempt") or 0),
+            rank=int(environ.get("RANK") or record.get("rank") or 0),
+            workers=int(environ.get("WORLD_SIZE") or record.get("workers") or 1),
+            steps_max=None if record.get("steps_max") is None else int(record["steps_max"]),
+            save_steps=None if record.get("save_steps") is None else max(1, int(record["save_steps"])),
+            pause=str(record.get("pause") or ""),
+            machine_life_seconds=record.get("machine_life_seconds"),
+            allow_changed=bool(record.get("allow_changed")),
+            by_agent=bool(record),
+        )
+    except (TypeError, ValueError) as error:
+        raise Damaged(f"`{path}` has a value of the wrong kind: {error}") from None
+
+
+def scratch_dir(name: str) -> Path:
+    """A directory that goes with this process: what is written by hand is not kept."""
+    folder = Path(tempfile.mkdtemp(prefix=f"outlast-{name}-"))
+
+    def remove() -> None:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+
+    current().at_exit(remove)
+    return folder

@@ -1,0 +1,164 @@
+"""What earlier lives of this job have left: the newest checkpoint, and the loops that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outlast.errors import OutlastError
+from outlast.training import disk, generators, outputs
+from outlast.training.decode import MISSING, Decoder, Malformed, Mismatch
+from outlast.training.save import EndedLoop, Position
+from outlast.training.say import say
+from outlast.training.state import restore_parts
+from outlast.training.tensors import NoTensors, TensorFile
+
+if TYPE_CHECKING:
+    from outlast.training.context import Context
+
+
+@dataclass(frozen=True)
+class Document:
+    """The files of one state, checked against damage."""
+
+    folder: Path
+    content: dict[str, Any]
+    place: dict[str, Any]
+    """generators.json; empty for a loop that keeps only its position."""
+
+    tensors: TensorFile | NoTensors
+
+    def restore(self, parts: dict[str, Any]) -> None:
+        """Brings parts and global generators back, in place where that can be done."""
+        missing = self._decode(lambda decoder: restore_parts(decoder, self.content.get("parts") or {}, parts))
+        for name in missing:
+            say(f"warning: the checkpoint has no part `{name}`; it keeps the value that the script gave it")
+        self.restore_generators({})
+
+    def restore_generators(self, parts: dict[str, Any]) -> None:
+        """Once more, after a data loader has drawn from them: the global ones, and the parts that hold some."""
+        trees = self.content.get("parts") or {}
+        chosen = {name: tree for name, tree in trees.items() if name in parts and _holds_generator(tree)}
+        self._decode(lambda decoder: restore_parts(decoder, chosen, parts))
+        generators.set_global_states(
+            self._decode(lambda decoder: decoder.decode(self.place.get("global", {}), MISSING, "global"))
+        )
+
+    def position(self) -> Position:
+        return Position(int(self.content["step"]), int(self.content["epoch"]))
+
+    def data(self) -> dict[str, Any]:
+        """Where the data loader stood; empty for a loop without one."""
+        return dict(self._decode(lambda decoder: decoder.decode(self.place.get("data", {}), MISSING, "data")))
+
+    def flags(self) -> dict[str, Any]:
+        return dict(self._decode(lambda decoder: decoder.decode(self.content.get("flags") or {}, MISSING, "flags")))
+
+    def _decode(self, work: Any) -> Any:
+        try:
+            return work(Decoder(self.tensors))
+        except Malformed as error:
+            raise disk.damaged(self.folder / disk.STATE, str(error)) from error
+        except Mismatch as error:
+            raise OutlastError(
+                f"the checkpoint `{self.folder}` does not fit the script: {error}\n\n"
+                "hint: a job resumes with the code that it was saved by; `outlast run` begins a new job"
+            ) from error
+
+
+@dataclass
+class History:
+    found: disk.Found | None = None
+    loops: list[EndedLoop] = field(default_factory=list)
+    """In the order in which the script ran them; the last one may not be over."""
+
+    flags: dict[str, Any] = field(default_factory=dict)
+    attempt: int = 1
+    number: int = 0
+    """How many saves this attempt has made before this process."""
+
+    def loop(self, name: str) -> EndedLoop | None:
+        return next((one for one in self.loops if one.name == name), None)
+
+    def forget_after(self, name: str) -> None:
+        """That loop goes on: what came after it begins anew."""
+        names = [one.name for one in self.loops]
+        later = self.loops[names.index(name) + 1 :]
+        if later:
+            say(f"the loop `{name}` goes on, so {', '.join(f'`{one.name}`' for one in later)} begins anew")
+        del self.loops[names.index(name) + 1 :]
+
+
+def read_history(context: Context) -> History:
+    folder = context.checkpoint_dir
+    if folder is None:
+        return History(attempt=context.attempt.attempt or 1)
+    found = disk.list_checkpoints(folder)
+    attempt = context.attempt.attempt or (found[0].attempt + 1 if found else 1)
+    number = max((one.number for one in found if one.attempt == attempt), default=0)
+    if not found:
+        return History(attempt=attempt)
+    newest = found[0]
+    content = _read_content(newest.path / disk.STATE, newest.record)
+    document = Document(newest.path, content, {}, NoTensors())
+    return History(newest, list(_loops(newest.path, content)), document.flags(), attempt, number)
+
+
+def _loops(folder: Path, content: Mapping[str, Any]) -> Iterator[EndedLoop]:
+    try:
+        for record in content["ended"]:
+            name = record["folder"]
+            place = None if name is None else folder / disk.ENDED / Path(name).name
+            step, epoch = int(record["step"]), int(record["epoch"])
+            yield EndedLoop(record["name"], step, epoch, bool(record["stopped"]), bool(record["left"]), place)
+        if content["loop"] is not None:
+            step, epoch = int(content["step"]), int(content["epoch"])
+            yield EndedLoop(content["loop"], step, epoch, bool(content["stopped"]), False, folder)
+    except (KeyError, TypeError, ValueError) as error:
+        raise disk.damaged(folder / disk.STATE, f"the loops in it are not well formed: {error}") from None
+
+
+@contextmanager
+def open_document(folder: Path, record: dict[str, Any] | None = None) -> Iterator[Document]:
+    """Damaged names the file if anything in it is not what was written."""
+    record = record or disk.read_checkpoint(folder).record
+    content = _read_content(folder / disk.STATE, record)
+    files = record.get("files") or {}
+    place = _read_content(folder / disk.GENERATORS, record) if disk.GENERATORS in files else {}
+    tensors: TensorFile | NoTensors = NoTensors()
+    if disk.TENSORS in files:
+        disk.check_file(folder / disk.TENSORS, record)
+        try:
+            tensors = TensorFile(folder / disk.TENSORS)
+        except Malformed as error:
+            raise disk.damaged(folder / disk.TENSORS, str(error)) from error
+    try:
+        yield Document(folder, content, place, tensors)
+    finally:
+        tensors.close()
+
+
+def _read_content(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    disk.check_file(path, record)
+    content = disk.read_json(path)
+    disk.check_format(path, content)
+    return content
+
+
+def _holds_generator(tree: Any) -> bool:
+    if isinstance(tree, list):
+        return any(_holds_generator(item) for item in tree)
+    if not isinstance(tree, dict) or tree.get("$") in ("array", "state_dict", "via"):
+        return False
+    return tree.get("$") == "generator" or any(_holds_generator(item) for item in tree.values())
+
+
+def roll_back_outputs(context: Context) -> None:
+    """Where no agent has restored the outputs, brings them back to what they were at the checkpoint that is resumed from."""
+    found = context.history.found
+    if found is None or found.complete or context.attempt.by_agent or context.run_dir is None:
+        return
+    outputs.restore_outputs(found.record.get("outputs") or [], context.output_dir, context.run_dir / "kept")

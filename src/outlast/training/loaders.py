@@ -1,0 +1,227 @@
+"""Where a data loader stands, and how to bring a fresh one to the same place.
+
+An ordinary loader is brought there by beginning its epoch again, with the random generators as they were when the epoch began,
+and drawing as many batches as before. A loader that can save its own position does so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from outlast.training import generators
+from outlast.training.encode import is_stateful
+
+NOTHING = object()
+"""No batch is in hand."""
+
+
+class Source:
+    """Draws batches out of a loader, epoch by epoch.
+
+    `index` batches of epoch `epoch` have been given out; `begun` tells whether the epoch's iterator exists. Where the number of
+    batches is not known, the next one is drawn ahead, so that the last one can be told.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        check_loader(loader)
+        self.loader = loader
+        self.epoch = 0
+        self.index = 0
+        self.last = False
+        """Whether the batch that was given out last was the epoch's last."""
+
+        self._length = _known_length(loader)
+        self._stateful = is_stateful(loader)
+        self._iterator: Iterator[Any] | None = None
+        self._started_with: dict[str, Any] = {}
+        self._ahead: Any = NOTHING
+        self._before_ahead: dict[str, Any] = {}
+        self._ended_with: dict[str, Any] = {}
+        self._exhausted = False
+        """A stateful loader was restored to the end of an epoch: its first iterator may have nothing to give."""
+
+    def draw(self) -> Any:
+        """The next batch of this epoch; StopIteration when it has none."""
+        if self._iterator is None:
+            self._begin_epoch()
+            self._draw_ahead()
+        if self._exhausted:
+            self._exhausted = False
+            return self._draw_after_the_end()
+        return self._draw()
+
+    def _draw_after_the_end(self) -> Any:
+        try:
+            return self._draw()
+        except StopIteration:
+            self._iterator = self._new_iterator()
+            self._draw_ahead()
+            return self._draw()
+
+    def _draw(self) -> Any:
+        assert self._iterator is not None
+        if self._length is not None:
+            batch = next(self._iterator)
+            self.index += 1
+            self.last = self.index == self._length
+            return batch
+        if self._ahead is NOTHING:
+            raise StopIteration
+        batch = self._ahead
+        self.index += 1
+        self._draw_ahead()
+        self.last = self._ahead is NOTHING
+        return batch
+
+    def end_epoch(self) -> None:
+        """Runs the iterator to its very end, as a `for` would: some samplers draw random numbers only there."""
+        if self._length is not None and self._iterator is not None and next(self._iterator, NOTHING) is not NOTHING:
+            raise ValueError(f"the loader has more batches than the {self._length} that its length says")
+        self._ended_with = {"loader": self.loader.state_dict()} if self._stateful else {}
+        self.release()
+        self.epoch += 1
+        self.index = 0
+        self.last = False
+
+    def release(self) -> None:
+        """Lets go of the iterator and of its worker processes."""
+        self._iterator = None
+        self._ahead = NOTHING
+
+    def _begin_epoch(self) -> None:
+        for holder in _holders(self.loader):
+            if callable(getattr(holder, "set_epoch", None)):
+                holder.set_epoch(self.epoch)
+        self._started_with = self._generator_states()
+        self._iterator = self._new_iterator()
+
+    def _new_iterator(self) -> Iterator[Any]:
+        if getattr(self.loader, "persistent_workers", False) and getattr(self.loader, "_iterator", None) is not None:
+            # Workers that live through several epochs carry random numbers over that no fresh worker could have.
+            self.loader._iterator = None
+        return iter(self.loader)
+
+    def _draw_ahead(self) -> None:
+        if self._length is not None:
+            return
+        assert self._iterator is not None
+        self._before_ahead = {"generators": self._generator_states()}
+        if self._stateful:
+            self._before_ahead["loader"] = self.loader.state_dict()
+        self._ahead = next(self._iterator, NOTHING)
+
+    def _generators(self) -> dict[str, Any]:
+        """Those that belong to the loader and its samplers, by where they were found."""
+        found = {}
+        for number, holder in enumerate(_holders(self.loader)):
+            generator = getattr(holder, "generator", None)
+            if generators.kind_of(generator) is not None:
+                found[str(number)] = generator
+        return found
+
+    def _generator_states(self) -> dict[str, Any]:
+        own = {name: generators.get_state(generator) for name, generator in self._generators().items()}
+        return {"global": generators.global_states(devices=False), "own": own}
+
+    def _set_generator_states(self, states: dict[str, Any]) -> None:
+        generators.set_global_states(states["global"])
+        for name, generator in self._generators().items():
+            if name in states["own"]:
+                generators.set_state(generator, states["own"][name])
+
+    # ---------------------------------------------------------------------------------------------------- position
+
+    def position(self) -> dict[str, Any]:
+        """What has to be saved, between two batches."""
+        data: dict[str, Any] = {"index": self.index, "own": self._generator_states()["own"]}
+        if self._iterator is None:
+            return {**data, **self._ended_with}
+        data["ahead"] = self._ahead is not NOTHING
+        if data["ahead"]:
+            data["before_ahead"] = self._before_ahead
+        if self._stateful:
+            data["loader"] = self.loader.state_dict()
+        else:
+            data["started_with"] = self._started_with
+        return data
+
+    def resume(self, epoch: int, data: dict[str, Any]) -> None:
+        """Brings a fresh loader to a saved position. ValueError if it does not have that many batches any more."""
+        self.epoch, self.index = epoch, int(data["index"])
+        if "ahead" in data:
+            if self._stateful:
+                self._resume_stateful(data)
+            else:
+                self._replay(data)
+        elif "loader" in data and self._stateful:
+            self.loader.load_state_dict(data["loader"])
+            self._ended_with, self._exhausted = {"loader": data["loader"]}, True
+        for name, generator in self._generators().items():
+            if name in data["own"]:
+                generators.set_state(generator, data["own"][name])
+
+    def _resume_stateful(self, data: dict[str, Any]) -> None:
+        ahead = data["ahead"]
+        self.loader.load_state_dict(data["before_ahead"]["loader"] if ahead else data["loader"])
+        self._iterator = self._new_iterator()
+        if ahead:
+            self._before_ahead = data["before_ahead"]
+            self._set_generator_states(self._before_ahead["generators"])
+            self._ahead = next(self._iterator, NOTHING)
+
+    def _replay(self, data: dict[str, Any]) -> None:
+        for holder in _holders(self.loader):
+            if callable(getattr(holder, "set_epoch", None)):
+                holder.set_epoch(self.epoch)
+        self._started_with = data["started_with"]
+        self._set_generator_states(self._started_with)
+        self._iterator = self._new_iterator()
+        for drawn in range(self.index):
+            if next(self._iterator, NOTHING) is NOTHING:
+                raise ValueError(
+                    f"the loader has only {drawn} batches in epoch {self.epoch}; {self.index} were drawn before"
+                )
+        if data["ahead"]:
+            self._before_ahead = data["before_ahead"]
+            self._set_generator_states(self._before_ahead["generators"])
+            self._ahead = next(self._iterator, NOTHING)
+
+
+def check_loader(loader: Any) -> None:
+    """TypeError for what cannot be begun again: its position could not be found again either."""
+    if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
+        raise TypeError(f"batches needs something to iterate over, not {type(loader).__name__}")
+    if hasattr(loader, "__next__"):
+        raise TypeError(
+            f"batches cannot resume an iterator ({type(loader).__name__}): it can be gone through only once"
+            "\n\nhint: give a loader, a list, or an object whose `__iter__` begins anew each time"
+        )
+
+
+def _holders(loader: Any) -> list[Any]:
+    """The objects around a loader that may have a generator, or want to know the epoch; each one once."""
+    batch_sampler = getattr(loader, "batch_sampler", None)
+    candidates = [
+        loader,
+        getattr(loader, "sampler", None),
+        batch_sampler,
+        getattr(batch_sampler, "sampler", None),
+        getattr(loader, "dataset", None),
+    ]
+    found: list[Any] = []
+    for candidate in candidates:
+        if candidate is not None and all(candidate is not one for one in found):
+            found.append(candidate)
+    return found
+
+
+def _known_length(loader: Any) -> int | None:
+    """Only where `len` is sure to tell how many batches an epoch has."""
+    if isinstance(loader, (list, tuple, range)):
+        return len(loader)
+    torch = sys.modules.get("torch.utils.data")
+    if torch is not None and isinstance(loader, torch.DataLoader):
+        return None if isinstance(loader.dataset, torch.IterableDataset) else len(loader)
+    return None

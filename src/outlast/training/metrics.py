@@ -1,0 +1,165 @@
+"""`log`: numbers by step, one JSON line each. It never raises and never makes the training wait for a GPU."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from outlast.clock import SYSTEM
+from outlast.training import context
+from outlast.training.say import say_once
+
+if TYPE_CHECKING:
+    from outlast.training.context import Context
+
+PENDING_MAX = 1000
+"""Lines that wait for a GPU; the oldest are then waited for."""
+
+
+@dataclass
+class Line:
+    step: int | None
+    at: float
+    values: dict[str, Any]
+
+
+@dataclass
+class Stream:
+    """The metrics of this process: lines in their order, the first of which may still wait for its numbers."""
+
+    pending: deque[Line] = field(default_factory=deque)
+    latest: dict[str, float] = field(default_factory=dict)
+    descriptor: int | None = None
+    torn: bool = False
+    """The last line was cut short by a full disk: the next one begins on a line of its own."""
+
+
+def log(step: int | None = None, /, **metrics: Any) -> None:
+    """Records numbers under names. `step`: the current step of the loop if not given.
+
+    Numbers, and arrays or tensors of one element. A tensor on a GPU is read later, when it is ready. What is not a number
+    is left out and said once. By hand nothing is recorded.
+    """
+    try:
+        _log(step, metrics)
+    except Exception as error:  # noqa: BLE001 - logging must never end a training
+        say_once(f"log {type(error)}", f"warning: a call of outlast.log was ignored: {type(error).__name__}: {error}")
+
+
+def _log(step: int | None, metrics: dict[str, Any]) -> None:
+    here = context.current()
+    if here.run_dir is None or (context.in_worker_process() and not here.active):
+        return
+    if step is None and "step" in metrics:
+        step = metrics.pop("step")
+    if step is None and here.active:
+        step = here.active[0].step
+    values = {name: _hold(value) for name, value in metrics.items() if _is_legal(name)}
+    stream = _stream(here)
+    stream.pending.append(Line(None if step is None else int(step), SYSTEM.now(), values))
+    flush(here)
+
+
+def _is_legal(name: str) -> bool:
+    if name in ("step", "at"):
+        say_once(f"metric {name}", f"warning: a metric cannot be called `{name}`; it was left out")
+    return name not in ("step", "at")
+
+
+def _hold(value: Any) -> Any:
+    """A number at once where it can be had at once; else something that will become one and cannot change until then."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if value.device.type == "cpu":
+            return value.item()
+        copy = value.detach().to("cpu", copy=True, non_blocking=True)
+        event = torch.cuda.Event() if value.device.type == "cuda" else None
+        if event is not None:
+            event.record()
+        return _OnGpu(copy, event)
+    if jax is not None and isinstance(value, jax.Array):
+        return _InJax(value)
+    return value.item() if callable(getattr(value, "item", None)) else value
+
+
+@dataclass
+class _OnGpu:
+    copy: Any
+    event: Any
+
+    def ready(self) -> bool:
+        return self.event is None or bool(self.event.query())
+
+    def number(self) -> Any:
+        if self.event is not None:
+            self.event.synchronize()
+        return self.copy.item()
+
+
+@dataclass
+class _InJax:
+    value: Any
+
+    def ready(self) -> bool:
+        return bool(self.value.is_ready())
+
+    def number(self) -> Any:
+        return self.value.item()
+
+
+def flush(here: Context, *, wait: bool = False) -> None:
+    """Writes the lines whose numbers are there. `wait`: all of them."""
+    stream = here.metrics
+    if stream is None:
+        return
+    while stream.pending:
+        line = stream.pending[0]
+        waiting = [value for value in line.values.values() if isinstance(value, (_OnGpu, _InJax)) and not value.ready()]
+        if waiting and not wait and len(stream.pending) <= PENDING_MAX:
+            return
+        stream.pending.popleft()
+        _write(here, stream, line)
+
+
+def _write(here: Context, stream: Stream, line: Line) -> None:
+    record: dict[str, Any] = {"step": line.step, "at": round(line.at, 6)}
+    for name, value in line.values.items():
+        try:
+            number = value.number() if isinstance(value, (_OnGpu, _InJax)) else value
+            if isinstance(number, float) and not math.isfinite(number):
+                record[name] = str(number)  # JSON has no word for it
+            elif isinstance(number, (int, float)):
+                record[name] = stream.latest[name] = number + 0  # a bool is a number too
+            else:
+                raise TypeError(f"a {type(number).__name__} is not a number")
+        except Exception as error:  # noqa: BLE001 - whatever a foreign array does, the training goes on
+            say_once(f"metric {name}", f"warning: the metric `{name}` was left out: {error}")
+    try:
+        if stream.descriptor is None:
+            assert here.run_dir is not None
+            here.run_dir.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            stream.descriptor = os.open(here.run_dir / "metrics", flags, 0o644)
+        text = (b"\n" if stream.torn else b"") + json.dumps(record).encode("ascii") + b"\n"
+        stream.torn = os.write(stream.descriptor, text) < len(text)
+    except OSError as error:
+        say_once("metrics", f"warning: metrics could not be written: {error}")
+
+
+def _stream(here: Context) -> Stream:
+    """One for this process; a forked one has a context of its own and does not inherit lines that its parent will write."""
+    if here.metrics is None:
+        here.metrics = Stream()
+        here.at_exit(lambda: flush(here, wait=True))
+    return here.metrics
+
+
+def latest(here: Context) -> dict[str, float]:
+    return {} if here.metrics is None else dict(here.metrics.latest)

@@ -1,0 +1,93 @@
+"""Where things are, and who this process is: directories, datasets, configuration, rank."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from outlast.errors import NotFound, UsageError
+from outlast.training import context
+
+
+def output_dir() -> Path:
+    """The directory for results; it is there. In a job its files are kept with every checkpoint; by hand it is `./output`."""
+    here = context.current()
+    here.arrive()
+    here.output_dir.mkdir(parents=True, exist_ok=True)
+    return here.output_dir
+
+
+def checkpoint_dir() -> Path:
+    """The directory for a script's own checkpoints; it is there. By hand it is a new one that goes with the process."""
+    here = context.current()
+    here.own_checkpoints = True
+    if here.checkpoint_dir is None:
+        here.checkpoint_dir = context.scratch_dir("checkpoint")
+    here.arrive()
+    here.checkpoint_dir.mkdir(parents=True, exist_ok=True)
+    return here.checkpoint_dir
+
+
+def dataset(name: str = "") -> Path:
+    """Where the job's dataset lies on this machine (`--dataset`, or `OUTLAST_DATASET`); with a name, one of several."""
+    here = context.current()
+    whole = here.dataset or os.environ.get("OUTLAST_DATASET", "")
+    if not name:
+        if not whole:
+            raise NotFound(
+                "the job has no dataset\n\nhint: set OUTLAST_DATASET, or give --dataset to a script with @outlast.main"
+            )
+        return Path(whole)
+    variable = f"OUTLAST_DATASET_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+    if os.environ.get(variable):
+        return Path(os.environ[variable])
+    if whole and ".." not in Path(name).parts and (Path(whole) / name).exists():
+        return Path(whole) / name
+    raise NotFound(
+        f"the job has no dataset called {name!r}\n\nhint: set {variable}, or put it into the dataset's directory"
+    )
+
+
+def config() -> dict[str, Any]:
+    """The job's configuration: `OUTLAST_CONFIG` is a JSON object, or the path of a JSON or TOML file; else it is empty."""
+    given = os.environ.get("OUTLAST_CONFIG", "")
+    if not given.strip():
+        return {}
+    source = "OUTLAST_CONFIG"
+    text = given
+    if not given.lstrip().startswith("{"):
+        source = given
+        try:
+            text = Path(given).read_text()
+        except OSError as error:
+            raise NotFound(f"OUTLAST_CONFIG names `{given}`, which cannot be read: {error}") from None
+    try:
+        content = _read_toml(text) if source.endswith(".toml") else json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"`{source}` is not well formed: {error}") from None
+    if not isinstance(content, dict):
+        raise UsageError(f"`{source}` must be a JSON object")
+    return content
+
+
+def _read_toml(text: str) -> dict[str, Any]:
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return dict(tomllib.loads(text))
+
+
+def rank() -> int:
+    """Which of the job's workers this process is, from 0."""
+    return context.current().attempt.rank
+
+
+def workers() -> int:
+    """How many workers train together."""
+    return context.current().attempt.workers

@@ -1,0 +1,55 @@
+"""Notices arrays that are tracked but never change: most often the script has rebound a name instead of the part."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+from outlast.training.encode import Leaf
+from outlast.training.say import say
+
+FIRST_LOOK_BYTES_MAX = 16 << 20
+"""Larger arrays are first looked at in their first save, where it costs the training nothing."""
+
+
+class Unchanged:
+    """Compares checksums from save to save, until one array of a part has changed, or the part has been complained about."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}
+        self._settled: set[str] = set()
+
+    def watched(self, leaves: Iterable[Leaf]) -> Iterator[Leaf]:
+        for leaf in leaves:
+            if leaf.plain and leaf.layout.nbytes and part_of(leaf) not in self._settled:
+                yield leaf
+
+    def first_look(self, leaves: Iterable[Leaf], step: int) -> None:
+        for leaf in self.watched(leaves):
+            if leaf.layout.nbytes <= FIRST_LOOK_BYTES_MAX:
+                self._seen[leaf.name] = (zlib.crc32(leaf.library.raw(leaf.value)), step)
+
+    def look(self, contents: Iterable[tuple[Leaf, memoryview]], step: int) -> None:
+        """At a save: all arrays that are watched, with their bytes."""
+        same: dict[str, int] = {}
+        for leaf, content in contents:
+            part = part_of(leaf)
+            if part in self._settled:
+                continue
+            checksum = zlib.crc32(content)
+            before, since = self._seen.setdefault(leaf.name, (checksum, step))
+            if before != checksum:
+                self._settled.add(part)
+            elif step > since:
+                same[part] = max(same.get(part, 0), since)
+        for part, since in same.items():
+            if part not in self._settled:
+                self._settled.add(part)
+                say(
+                    f"warning: the array `state.{part}` has not changed from step {since} to step {step}; "
+                    f"a script that makes new arrays must assign them to the state: `state.{part} = ...`"
+                )
+
+
+def part_of(leaf: Leaf) -> str:
+    return leaf.name.partition(".")[0]
