@@ -27,7 +27,7 @@ def save(path: str, **arrays: np.ndarray) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--resume", metavar="PATH")
-    parser.add_argument("--steps", type=int, default=160)
+    parser.add_argument("--steps", type=int, default=240)
     arguments = parser.parse_args()
 
     os.makedirs("checkpoints", exist_ok=True)
@@ -47,8 +47,8 @@ def main() -> None:
         chosen = chance.choice(len(inputs), 32)
         error = inputs[chosen] @ weights - targets[chosen]
         weights = weights - 0.05 * inputs[chosen].T @ error / len(chosen)
-        time.sleep(0.02)  # stands for a larger model
-        if (step + 1) % 25 == 0:
+        time.sleep(0.025)  # stands for a larger model
+        if (step + 1) % 40 == 0:
             state = json.dumps(chance.bit_generator.state)
             save(CHECKPOINT, weights=weights, step=np.array(step + 1), chance=np.array(state))
             print(f"step {step + 1}: mean error {np.abs(inputs @ weights - targets).mean():.4f}", flush=True)

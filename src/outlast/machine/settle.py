@@ -137,7 +137,9 @@ class Settling:
             known = before.get(path)
             if known is None or known.seen != seen:
                 renamed = (known is None or known.seen.inode != seen.inode) and seen.changed_ns > seen.modified_ns
-                known = Watched(seen, now, renamed)
+                # Whole before it came to its name, and its name says when: a trainer that saves twice a second is still heard.
+                age = max(0.0, self.clock.now() - seen.changed_ns / 1e9) if renamed else 0.0
+                known = Watched(seen, now - age, renamed)
             self.watched[path] = known
 
     def _judge(self, now: float) -> Quiet | None:
