@@ -17,7 +17,13 @@ from outlast.agent.child import Changed, Child, Exit, Reason, Saved, Start
 from outlast.agent.mirror import Mirror
 from outlast.agent.streams import Stream
 from outlast.agent.verdict import Next, Verdict, judge
-from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE, STOP_GRACE_SECONDS, Vigil
+from outlast.agent.vigil import (
+    DEADLINE_EARLY_SECONDS,
+    DEADLINE_EARLY_SHARE,
+    DEADLINE_GRACE_SHARE,
+    STOP_GRACE_SECONDS,
+    Vigil,
+)
 from outlast.clock import Clock
 from outlast.errors import Damaged, Denied, StoreFull, StoreUnavailable
 from outlast.folder import life
@@ -215,7 +221,11 @@ class AttemptLife:
             self._patiently(self._look_at_workers)
             exit = self._end_with(self.worker_exit) if self.worker_exit else exit
         verdict = judge(
-            exit, told=self.vigil.why_told, stalled=self.vigil.ended_as_stalled, retries=self.spec.retries, head=self.at.head
+            exit,
+            told=self.vigil.why_told,
+            stalled=self.vigil.ended_as_stalled,
+            retries=self.spec.retries,
+            head=self.at.head,
         )
         self._last_commit()
         if verdict.next is Next.FINAL:
@@ -424,6 +434,7 @@ class AttemptLife:
     def _seconds_to_deadline(self) -> float:
         length = self.launch.deadline_at - self.launch.launched_at
         early = min(DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE * length)
+        self.vigil.deadline_grace_seconds = min(STOP_GRACE_SECONDS, DEADLINE_GRACE_SHARE * early)
         return self.launch.deadline_at - early - self._now()
 
     def _read_head(self) -> None:

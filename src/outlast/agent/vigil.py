@@ -18,6 +18,9 @@ DEADLINE_EARLY_SECONDS = 180.0
 DEADLINE_EARLY_SHARE = 0.1
 """The agent ends so long before the launch's deadline, that the cloud's own timer is only for a dead agent."""
 
+DEADLINE_GRACE_SHARE = 0.4
+"""Of that time the trainer has so much at most; the rest is for its last upload and for head."""
+
 STALLED = "stalled"
 
 
@@ -43,6 +46,7 @@ class Vigil:
         self.taken_at: float | None = None
         """When the machine itself is gone, if it was told."""
 
+        self.deadline_grace_seconds = STOP_GRACE_SECONDS
         self.stalled = False
         self._seen: tuple[int | None, int] | None = None
         self._changed_at = now
@@ -63,7 +67,7 @@ class Vigil:
             self.taken_at = now + notice
             self.tell(Reason.PREEMPTED, now, notice - min(UPLOAD_RESERVE_SECONDS, notice * UPLOAD_RESERVE_SHARE))
         if now >= deadline and self.told is None:
-            self.tell(Reason.DEADLINE, now, STOP_GRACE_SECONDS)
+            self.tell(Reason.DEADLINE, now, self.deadline_grace_seconds)
         if self.leave_by is not None and now >= self.leave_by:
             self.child.end()
         if self.told is None and self._silent(now):

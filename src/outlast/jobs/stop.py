@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlast.folder import life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
-from outlast.folder.records import Request, State
+from outlast.folder.records import Head, Request, State
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import end, look
 from outlast.jobs.world import World
@@ -20,7 +20,7 @@ def stop(world: World, job: Job, *, grace_seconds: float = GRACE_SECONDS) -> Sta
     head = job.folder.existing_head().head
     if not head.state.final:
         wish(job, head.launch)
-        _wait(world, job, head.launch, grace_seconds)
+        _wait(world, job, head, grace_seconds)
     _stop_engine(world, job)
     return look(world, job)
 
@@ -32,20 +32,23 @@ def wish(job: Job, launch: int) -> None:
     job.folder.ring()
 
 
-def _wait(world: World, job: Job, launch: int, grace_seconds: float) -> None:
-    """Until the launch has ended; past the grace its end is written here, and its machines find themselves fenced."""
+def _wait(world: World, job: Job, asked: Head, grace_seconds: float) -> None:
+    """Until the launch has ended; past the grace its end is written here, and its machines find themselves fenced.
+
+    A launch is known by its id: a job that was deleted and submitted again has the same numbers.
+    """
     until = world.clock.monotonic() + grace_seconds
     while world.clock.monotonic() < until:
         look(world, job)
         head = job.folder.existing_head().head
-        if head.state.final or head.launch != launch:
+        if head.state.final or head.launch_id != asked.launch_id:
             return
         world.clock.sleep(max(0.02, job.folder.store.poll_seconds))
     spec = job.folder.read_spec()
-    record = job.folder.read_launch(launch)
+    record = job.folder.read_launch(asked.launch)
     while True:
         at = job.folder.existing_head()
-        if at.head.state.final or at.head.launch != launch:
+        if at.head.state.final or at.head.launch_id != asked.launch_id:
             return
         end(world, job, spec, record, at, life.final(at.head, State.STOPPED, job.folder.store.now()))
 
