@@ -51,9 +51,9 @@ class Cloud:
         """Something is alive, or will be."""
         return bool(self.coming) or any(not group.ended for group in self.groups.values()) or bool(self.alive())
 
-    def start(self, launch: Launch) -> None:
+    def start(self, launch: Launch, who: str) -> None:
         group = self.groups.get(launch.id)
-        self._event("start", launch)
+        self._event("start", launch, detail=who)
         if group is not None and (not group.ended or not self.world.options.forgetful_engine):
             return
         if launch.deadline_at - EPOCH <= self.world.schedule.now:
@@ -189,9 +189,9 @@ class SimulatedEngine:
         if world.happens("late start"):
             delay = world.random.uniform(30.0, 400.0)
             world.history.fault("late start", launch.id)
-            self._later(delay, lambda: world.cloud.start(launch), waits=world.random.random() < 0.5)
+            self._later(delay, lambda: world.cloud.start(launch, "nobody any more"), waits=world.random.random() < 0.5)
             return
-        self._later(delay, lambda: world.cloud.start(launch), waits=True)
+        self._later(delay, lambda: world.cloud.start(launch, self._who), waits=True)
 
     def state(self, launch: Launch) -> LaunchState:
         self._world.schedule.sleep(self._world.random.uniform(0.05, 0.5))

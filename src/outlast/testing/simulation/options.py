@@ -70,7 +70,11 @@ class Options:
 
     second_submit: bool
     stops: tuple[float, ...]
+    walks_away: bool
+    """Whoever stops the job closes the laptop at once, for good."""
+
     resumes: tuple[float, ...]
+    deletes: tuple[float, ...]
     readers: tuple[float, ...]
     resumes_at_the_end: bool
     repeats_submit: bool
@@ -94,6 +98,10 @@ def draw(seed: int) -> Options:
     }
     fault_seconds = random.uniform(60.0, 900.0) if faults else 0.0
     library = random.random() < 0.8
+    # One person deletes the job and submits it again under the same name; what others do to it meanwhile is theirs to sort out.
+    deletes = (random.uniform(60.0, fault_seconds + 60.0),) if random.random() < 0.1 else ()
+    if deletes:
+        chances.pop("late write", None)
     return Options(
         seed=seed,
         workers=random.choice((1, 1, 1, 1, 2, 2, 3)),
@@ -117,11 +125,19 @@ def draw(seed: int) -> Options:
         fault_seconds=fault_seconds,
         blow_seconds=random.uniform(15.0, 120.0),
         chances=chances,
-        second_submit=random.random() < 0.2,
-        stops=tuple(random.uniform(0.0, fault_seconds + 60.0) for _ in range(random.choice((0, 0, 0, 1, 1, 2)))),
-        resumes=tuple(sorted(random.uniform(0.0, fault_seconds + 60.0) for _ in range(random.choice((0, 0, 1, 2, 3))))),
-        readers=tuple(random.uniform(5.0, fault_seconds + 60.0) for _ in range(random.choice((0, 1, 2)))),
-        resumes_at_the_end=random.random() < 0.5,
+        second_submit=not deletes and random.random() < 0.2,
+        stops=()
+        if deletes
+        else tuple(random.uniform(0.0, fault_seconds + 60.0) for _ in range(random.choice((0, 0, 0, 1, 1, 2)))),
+        resumes=()
+        if deletes
+        else tuple(sorted(random.uniform(0.0, fault_seconds + 60.0) for _ in range(random.choice((0, 0, 1, 2, 3))))),
+        walks_away=random.random() < 0.3,
+        deletes=deletes,
+        readers=()
+        if deletes
+        else tuple(random.uniform(5.0, fault_seconds + 60.0) for _ in range(random.choice((0, 1, 2)))),
+        resumes_at_the_end=not deletes and random.random() < 0.5,
         repeats_submit=random.random() < 0.9,
     )
 

@@ -91,6 +91,10 @@ def run_one(seed: int, *, tracing: bool = False, options: Options | None = None)
 
 def _attach(world: World, found: Sequence[Check]) -> None:
     def written(write: Write) -> None:
+        if write.key == world.keys.head and write.data is None:
+            world.forget()
+            for check in found:
+                check.forget(write)
         if write.key == world.keys.head and write.data is not None:
             old, world.head = world.head, json.loads(write.data)
             assert world.head is not None

@@ -62,14 +62,14 @@ class Trainers:
         self._running = False
         self._rest_seconds = habits.step_seconds
         self._due_at = 0.0
-        self._hung = False
+        self.hung = False
         self._ending = False
 
     def join(self, child: SimulatedChild, step: int, *, damaged: bool) -> None:
         if child.rank in self.members and self.members[child.rank] is not child:
             self._history.violated(f"two machines run rank {child.rank} of attempt {self.attempt}")
         if self.members and step != self.step:
-            self._hung = (
+            self.hung = (
                 True  # they wait for each other for ever; a checkpoint damaged in between is no fault of the protocol
             )
             if not damaged:
@@ -83,7 +83,7 @@ class Trainers:
         """Called whenever a member may have died, been stopped or come back."""
         running = (
             len(self.members) == self.workers
-            and not self._hung
+            and not self.hung
             and all(member.trains(self.attempt) for member in self.members.values())
         )
         if running == self._running:
@@ -139,7 +139,7 @@ class Trainers:
             self._history.happened(
                 Event(self._schedule.now, "hang", machine=victim.machine_name, attempt=self.attempt, step=step)
             )
-            self._hung = True
+            self.hung = True
             self.refresh()
             return True
         if step in habits.out_of_memory:

@@ -12,13 +12,14 @@ from outlast.errors import Damaged, NotFound, OutlastError, UsageError
 from outlast.folder.content import download, pinned, select
 from outlast.folder.home import Home
 from outlast.folder.records import Head, Manifest
-from outlast.jobs import look, resume, stop, submit
+from outlast.jobs import delete, look, resume, stop, submit
 from outlast.jobs import world as jobs_world
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
 from outlast.spec.spec import Machine, Provenance, Spec, Target, TargetKind
 from outlast.testing.simulation.clock import SimulatedClock
 from outlast.testing.simulation.engine import SimulatedEngine
+from outlast.testing.simulation.history import Event
 from outlast.testing.simulation.schedule import Actor
 from outlast.testing.simulation.store import URL, Cut
 
@@ -73,7 +74,11 @@ class Users:
                 "submit again", self._submit("second"), repeats=False, after=self.world.random.uniform(0.0, 20.0)
             )
         for at in options.stops:
-            self._type("stop", lambda laptop: stop.stop(laptop, self._job(laptop)), repeats=True, after=at)
+            self._type(
+                "stop", lambda laptop: stop.stop(laptop, self._job(laptop)), repeats=not options.walks_away, after=at
+            )
+        for at in options.deletes:
+            self._type("delete", self._delete_and_submit, repeats=True, after=at)
         for at in options.resumes:
             self._type("resume", lambda laptop: resume.resume(laptop, self._job(laptop)), repeats=True, after=at)
         for at in options.readers:
@@ -109,6 +114,13 @@ class Users:
             resume_args=("--resume",),
         )
 
+    def _delete_and_submit(self, laptop: jobs_world.World) -> None:
+        """The same name again: what the deleted job left on its way must not meet the new one."""
+        if any(command.name.startswith("submit") and not command.done for command in self.commands):
+            return
+        delete.delete(laptop, self._job(laptop))
+        self._type("submit", self._submit("first"), repeats=True, after=self.world.random.uniform(0.0, 5.0))
+
     def _job(self, laptop: jobs_world.World) -> Job:
         return find(laptop, JOB, URL)
 
@@ -125,7 +137,7 @@ class Users:
             return
         except Damaged as error:
             parts = {part.key for manifest in manifests for file in manifest.files for part in file.parts}
-            if not self.world.chaos.damaged & parts:
+            if not self.world.chaos.damaged & parts and not self.world.deleted:
                 self.world.history.violated(f"a reader that had pinned {[one.name for one in manifests]} met: {error}")
 
     # How it comes about.
@@ -145,6 +157,8 @@ class Users:
             world.history.fault("command repeated", command.name)
         who = f"laptop/{command.id}.{command.typed}"
         world.history.note(f"{who}: typed")
+        if command.name == "stop" and world.options.walks_away:
+            world.schedule.after(world.random.uniform(0.2, 3.0), lambda: self._walk_away(command))
         command.actor = world.schedule.spawn(
             who, lambda: command.body(self._laptop(who)), lambda actor: self._ended(command, actor)
         )
@@ -172,6 +186,9 @@ class Users:
                 self.world.history.violated(f"`{command.name}` crashed: {error!r}")
         elif command.name == "look":
             self.looked_at = self.world.schedule.now
+        if error is None:
+            done = Event(self.world.schedule.now, "command done", machine=actor.name, detail=command.name)
+            self.world.history.happened(done)
         failed = error is not None and not isinstance(error, (UsageError, NotFound))
         if failed and command.repeats:
             self.world.schedule.after(self.world.random.uniform(*REPEAT_SECONDS), lambda: self._run(command))
@@ -196,6 +213,13 @@ class Users:
         else:
             command.done = True
         return True
+
+    def _walk_away(self, command: Command) -> None:
+        """The laptop is closed for good: what was wished was wished."""
+        if command.actor is not None and command.running:
+            self.world.schedule.kill(command.actor)
+            self.world.history.fault("laptop killed")
+            command.done = True
 
     def _look(self) -> None:
         """Somebody looks now and then, for as long as the job lives."""

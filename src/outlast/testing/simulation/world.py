@@ -64,6 +64,7 @@ class World:
         """As it stands in the store; kept by whoever listens to writes."""
 
         self.head_at = 0.0
+        self.deleted = False
         self.storm_ended_at: float | None = None
 
     # What its parts ask of it.
@@ -96,6 +97,13 @@ class World:
         if not self.options.retrying:
             return store
         return Retrying(store, clock, random, seconds_max=RETRY_SECONDS_MAX)
+
+    def forget(self) -> None:
+        """The job was deleted: what its trainers did is nobody's business any more."""
+        self.head = None
+        self.deleted = True
+        self.truth.written.clear()
+        self._trainers.clear()
 
     def trainers(self, attempt: int) -> Trainers:
         if attempt not in self._trainers:
@@ -140,6 +148,10 @@ class World:
     def stormy(self) -> bool:
         """Requests fail by chance, or all of them do: nobody can be expected to be in time."""
         return self.faults_on and (self.options.stormy or self.weather.down or self.weather.full)
+
+    def calm_since(self) -> float:
+        """Since when the store has answered everybody."""
+        return max(self.quiet_until, self.storm_ended_at or 0.0)
 
     def final_state(self) -> str:
         """Head's state if it is final; empty otherwise."""

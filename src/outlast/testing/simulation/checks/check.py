@@ -28,6 +28,10 @@ class Check:
 
     def written(self, write: Write) -> None: ...
 
+    def forget(self, write: Write) -> None:
+        """The job was deleted; what comes now is another one's."""
+        self.__init__(self.world)  # type: ignore[misc]
+
     def happened(self, event: Event) -> None: ...
 
     def look(self) -> None:

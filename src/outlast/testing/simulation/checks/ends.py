@@ -11,6 +11,10 @@ from outlast.testing.simulation.history import Event, Write
 
 AGENT_EARLY_SECONDS_MAX = 180.0
 COMMAND_LATE_SECONDS = 300.0
+BOOTS_MAX = 3
+STOP_SECONDS_MAX = 200.0
+"""A trainer's minute, its last upload, and some beats."""
+
 SHARE = 0.1
 """Both are at most this share of a short launch's time."""
 
@@ -24,9 +28,23 @@ class Ends(Check):
         self.fatal: set[int] = set()
         self.succeeded: set[int] = set()
         self.boots_spent: set[str] = set()
+        self.failed_boots: dict[tuple[str, int], int] = {}
+        """(launch, rank) -> boots in a row that failed."""
+
+        self.wished_at: dict[int, float] = {}
+        self.changed_at = 0.0
 
     def happened(self, event: Event) -> None:
-        if event.kind == "boots spent":
+        rank = (event.launch_id, event.rank)
+        if event.kind == "up":
+            self.failed_boots[rank] = 0
+        elif event.kind == "died" and event.detail.endswith(("boot failed", "boots spent")):
+            self.failed_boots[rank] = self.failed_boots.get(rank, 0) + 1
+        elif event.kind == "boots spent":
+            if self.failed_boots.get(rank, 0) + 1 < BOOTS_MAX:
+                self.violated(
+                    f"rank {event.rank} of launch {event.launch_id} has spent its boots after {self.failed_boots.get(rank, 0)}"
+                )
             self.boots_spent.add(event.launch_id)
         if event.kind == "exit":
             if event.detail == "0" and event.rank == 0:
@@ -38,6 +56,7 @@ class Ends(Check):
 
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:
         state = new["state"]
+        self.changed_at = write.at
         if state not in FINAL or old is None or old["state"] == state:
             return
         if state == "stopped" and not self._wished(new["launch"]):
@@ -51,6 +70,29 @@ class Ends(Check):
             if new["attempt"] not in self.succeeded or last["step"] != self.options.steps or not last["complete"]:
                 self.violated(
                     f"the job succeeded in attempt {new['attempt']} with the checkpoint of step {last['step']}"
+                )
+
+    def written(self, write: Write) -> None:
+        if "-stop-" in write.key and write.data is not None:
+            launch = int(write.key.rpartition("/")[2].split("-", 1)[0])
+            self.wished_at.setdefault(launch, write.at)
+
+    def look(self) -> None:
+        """A wish is honoured: by rank 0 while the attempt runs, before that by any machine of the launch."""
+        head, world = self.world.head, self.world
+        if head is None or head["state"] in FINAL or head["launch"] not in self.wished_at or world.stormy:
+            return
+        for machine in world.cloud.alive():
+            if machine.launch_id != head["launch_id"] or machine.up_at is None or machine.notice_seconds() is not None:
+                continue
+            if head["state"] == "running" and machine.rank != 0:
+                continue
+            since = max(
+                self.wished_at[head["launch"]], self.changed_at, machine.up_at, machine.quiet_until, world.calm_since()
+            )
+            if world.schedule.now - since > STOP_SECONDS_MAX:
+                self.violated(
+                    f"launch {head['launch']} was to be stopped {world.schedule.now - since:.0f} s ago, {machine.uid} is well"
                 )
 
     def _wished(self, launch: int) -> bool:

@@ -73,6 +73,8 @@ class Heads(Check):
             now = new["attempts"].get(number)
             if now is None or (attempt["ended_at"] is not None and now != attempt):
                 self.violated(f"attempt {number} had ended and was changed")
+        if len({one["name"] for one in new["checkpoints"]}) < len(new["checkpoints"]):
+            self.violated("head names one checkpoint twice")
         names = [one["name"] for one in old["checkpoints"]]
         fresh = [one for one in new["checkpoints"] if one["name"] not in names]
         if len(fresh) > 1 or (fresh and fresh[0] is not new["checkpoints"][-1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from outlast.testing.simulation.checks.check import FINAL, Check, Document
@@ -10,6 +11,9 @@ from outlast.testing.simulation.history import Event, Write
 GONE_SECONDS = 120.0
 GONE_SECONDS_IN_BAD_WEATHER = 600.0
 """While requests fail, an agent that waits for its store may take longer."""
+
+DEADLINE_SECONDS = 240.0
+"""An agent that was well for so long has had time to end by itself before the deadline."""
 
 
 class Machines(Check):
@@ -20,6 +24,8 @@ class Machines(Check):
         """Launch -> since when head is final, or another launch's."""
 
         self.current = ""
+        self.late_starts: dict[str, set[str]] = {}
+        """Command -> the launches that it started although they were over: it must undo that before it returns."""
 
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:
         launch_id = new["launch_id"]
@@ -31,13 +37,47 @@ class Machines(Check):
         if new["state"] in FINAL:
             self.over_at.setdefault(launch_id, write.at)
 
+    def forget(self, write: Write) -> None:
+        """The job was deleted: its launch is over, its machines must go."""
+        self.over_at.setdefault(self.current, write.at)
+        self.current = ""
+
     def happened(self, event: Event) -> None:
-        if event.kind == "start" and event.launch_id not in self.named:
-            self.violated(f"launch {event.launch_id} was started and head never named it")
-        if event.kind == "died" and event.detail.startswith("deleted by"):
+        launch_id = event.launch_id
+        if event.kind == "start":
+            if launch_id not in self.named:
+                self.violated(f"launch {launch_id} was started and head never named it")
+            if launch_id in self.over_at:
+                self.late_starts.setdefault(event.detail, set()).add(launch_id)
+        elif event.kind == "died":
+            self._check_death(event)
+        elif event.kind == "group ended" and "left done" in event.detail:
+            self._check_end(event)
+        elif event.kind == "command done":
+            for started in self.late_starts.pop(event.machine, ()):
+                group = self.world.cloud.groups.get(started)
+                if group is not None and not group.ended:
+                    self.violated(f"{event.machine} started launch {started} after its end and did not undo it")
+
+    def _check_death(self, event: Event) -> None:
+        if event.detail.startswith("deleted by"):
             self.violated(f"{event.machine} was {event.detail}")
-        if event.kind == "group ended" and "left done" in event.detail and event.launch_id not in self.over_at:
+        machine = next(one for one in self.world.cloud.machines if one.uid == event.machine)
+        well_since = max(machine.up_at or event.at, machine.quiet_until, self.world.calm_since())
+        left_to_timer = event.detail.endswith("deadline") and event.launch_id not in self.over_at
+        alone = self.options.workers == 1
+        if left_to_timer and alone and event.at - well_since > DEADLINE_SECONDS and not self.world.stormy:
+            self.violated(f"{machine.uid} was well, and left it to the cloud's timer to end it at its deadline")
+
+    def _check_end(self, event: Event) -> None:
+        """Only a machine that saw the end ends its group, and first it publishes what is missing of the outputs."""
+        if event.launch_id not in self.over_at:
             self.violated(f"launch {event.launch_id} was ended before its end: {event.detail}")
+        head = self.world.head
+        if head is not None and head["launch_id"] == event.launch_id and head["state"] in FINAL and head["outputs"]:
+            data = self.world.bucket.peek(self.world.keys.published)
+            if data is None or json.loads(data)["manifest"] != head["outputs"]:
+                self.violated(f"launch {event.launch_id} was ended before its outputs were published: {event.detail}")
 
     def look(self) -> None:
         now = self.world.schedule.now
@@ -45,12 +85,8 @@ class Machines(Check):
             over_at = self.over_at.get(machine.launch_id)
             if over_at is None or machine.up_at is None:
                 continue
-            since = max(over_at, machine.up_at, machine.quiet_until, self.world.quiet_until)
-            limit = GONE_SECONDS
-            if self.world.stormy:
-                limit = GONE_SECONDS_IN_BAD_WEATHER
-            elif self.world.storm_ended_at is not None:
-                since = max(since, self.world.storm_ended_at)
+            since = max(over_at, machine.up_at, machine.quiet_until, self.world.calm_since())
+            limit = GONE_SECONDS_IN_BAD_WEATHER if self.world.stormy else GONE_SECONDS
             if now - since > limit:
                 self.violated(f"{machine.uid} is alive {now - since:.0f} s after the end of its launch")
 

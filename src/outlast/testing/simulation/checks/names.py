@@ -19,7 +19,6 @@ class Names(Check):
     def __init__(self, world: Any) -> None:
         super().__init__(world)
         self.sent: dict[tuple[str, str], float] = {}
-        self.head_generation = 0
 
     def written(self, write: Write) -> None:
         self._check_once(write)
@@ -38,8 +37,9 @@ class Names(Check):
         rewritten = name in ("head.json", "published.json", "requests/bell") or name.startswith(("outputs/", "pins/"))
         if write.before and write.data is not None and not rewritten and not name.endswith(("beat.json", ".tail")):
             self.violated(f"{write.by} wrote {write.key} over what was there")
-        if name == "head.json":
-            if write.data is None:
-                self.violated(f"{write.by} deleted head")
-        elif write.data is None and not name.startswith(("attempts/", "checkpoints/", "pins/", "outputs/")):
+        if (
+            write.data is None
+            and self.world.head is not None
+            and not name.startswith(("attempts/", "checkpoints/", "pins/", "outputs/"))
+        ):
             self.violated(f"{write.by} deleted {write.key}")

@@ -9,6 +9,8 @@ from outlast.testing.simulation.history import Event, Write
 
 FENCED_SECONDS_MAX = 90.0
 COMMIT_SECONDS_MAX = 90.0
+NOTICE_RESERVE_SECONDS = 18.0
+"""What the agent holds back of a notice, and its last upload."""
 
 
 class TrainersObey(Check):
@@ -22,6 +24,9 @@ class TrainersObey(Check):
         self.saved: tuple[float, int, int, str] | None = None
         """When, attempt, step, machine: the newest save."""
 
+        self.noticed: dict[str, tuple[float, int, int]] = {}
+        """Machine -> when it got its notice, its attempt, and the step that its trainer had reached."""
+
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:
         if old is None or new["attempt"] != old["attempt"]:
             last = newest(new)
@@ -31,6 +36,10 @@ class TrainersObey(Check):
         self.head = new
 
     def happened(self, event: Event) -> None:
+        if event.kind == "notice":
+            self._noticed(event)
+        if event.kind in ("died", "left"):
+            self._check_notice(event)
         if event.kind == "saved":
             self.saved = (event.at, event.attempt, event.step or 0, event.machine)
         if event.kind == "begins" and not self.world.chaos.damaged and event.step != self.newest.get(event.attempt):
@@ -38,11 +47,35 @@ class TrainersObey(Check):
                 f"attempt {event.attempt} began after step {event.step}, head said {self.newest.get(event.attempt)}"
             )
 
+    def _noticed(self, event: Event) -> None:
+        """Remembers the step at which a well machine was told to go, if its script could leave in time."""
+        world = self.world
+        machine = next(one for one in world.cloud.machines if one.uid == event.machine)
+        attempt = machine.child.training_attempt
+        well = not world.stormy and max(machine.quiet_until, world.calm_since()) < event.at
+        able = world.training.library and not self.options.ignores_notices and self.options.workers == 1
+        quick = 2 * self.options.step_seconds + 2 * self.options.save_seconds + NOTICE_RESERVE_SECONDS < event.seconds
+        if attempt is not None and well and able and quick and not world.trainers(attempt).hung:
+            self.noticed[event.machine] = (event.at, attempt, world.trainers(attempt).step)
+
+    def _check_notice(self, event: Event) -> None:
+        """A preemption with enough notice costs nothing but the start-up."""
+        if event.machine not in self.noticed or self.head is None:
+            return
+        at, attempt, step = self.noticed.pop(event.machine)
+        machine = next(one for one in self.world.cloud.machines if one.uid == event.machine)
+        well = not self.world.stormy and max(machine.quiet_until, self.world.calm_since()) < at
+        last = newest(self.head)
+        if well and self.head["attempt"] == attempt and (last is None or last["step"] < step):
+            self.violated(
+                f"{event.machine} had {event.at - at:.0f} s notice at step {step} and committed {last and last['step']}"
+            )
+
     def look(self) -> None:
         if self.head is None or self.world.stormy:
             return
         now = self.world.schedule.now
-        calm = max(self.world.quiet_until, self.world.storm_ended_at or 0.0)
+        calm = self.world.calm_since()
         for machine in self.world.cloud.alive():
             attempt = machine.child.training_attempt
             since = max(self.changed_at, machine.quiet_until, calm, machine.up_at or 0.0)
