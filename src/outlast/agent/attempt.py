@@ -89,6 +89,7 @@ class AttemptLife:
         self.worker_exit: WorkerExit | None = None
         self._deadline = now + self._seconds_to_deadline()
         self._beat_at = now
+        self._beaten_at = now
         self._bell_at = now
         self._saved_at = now
         self._written_at = now
@@ -387,6 +388,7 @@ class AttemptLife:
             return
         self._rung = bell.rung
         self._watch_until = now + max(0.0, bell.watch_until - self.folder.store.now())
+        self._beat_at = min(self._beat_at, self._beaten_at + self.folder.store.rewrite_seconds)
         self._obey_wishes(now)
 
     def _beat(self, now: float) -> None:
@@ -397,7 +399,8 @@ class AttemptLife:
         if self.place.rank == 0:
             self._write_beat()
         # By the clock as it is now: the store may have taken its time, and two beats in a second are too many.
-        self._beat_at = self.clock.monotonic() + BEAT_SECONDS
+        self._beaten_at = self.clock.monotonic()
+        self._beat_at = self._beaten_at + BEAT_SECONDS
         if self.place.rank == 0:
             self._look_at_workers()
 
@@ -409,6 +412,7 @@ class AttemptLife:
             log_bytes=self.child.stream_bytes("log"),
             metrics_bytes=self.child.stream_bytes("metrics"),
             doing=f"paused {self._paused}" if self._paused else "",
+            rung=self._rung,
         )
         self.folder.rewrite(self.folder.keys.beat(self.number), beat)
 

@@ -35,6 +35,7 @@ def command(
     from outlast.cli.follow import follow as follow_job
     from outlast.jobs.find import find
     from outlast.jobs.look import look
+    from outlast.jobs.watch import freshen
     from outlast.jobs.world import system_world
     from outlast.results.logs import read_log
 
@@ -45,6 +46,7 @@ def command(
             world, found, out=sys.stdout, as_json=as_json, attempt=attempt, polling_seconds=polling_interval
         )
         return left if left is not None else look(world, found).outcome_code
+    freshen(world, found)
     to = display.JsonDisplay() if as_json else display.display(sys.stdout, workers=found.spec().workers)
     display.show_all(read_log(found.folder, attempt=attempt), to)
     return EXIT_DONE

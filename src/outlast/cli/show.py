@@ -36,10 +36,12 @@ def command(job: str | None, attempt: int | None, home: str | None, as_json: boo
     """Show a job: its state, attempts, checkpoints, where its time went and where its results are."""
     from outlast.jobs.find import find
     from outlast.jobs.look import look
+    from outlast.jobs.watch import freshen
     from outlast.jobs.world import system_world
 
     world = system_world()
     found = find(world, job, home)
+    freshen(world, found)
     status = look(world, found)
     if attempt is not None and str(attempt) not in status.head.attempts:
         legal = ", ".join(str(number) for number, _ in status.attempts) or "none yet"

@@ -119,8 +119,11 @@ class Folder:
         """Without condition: for what describes and never decides."""
         self.store.put(key, encode(record))
 
-    def ring(self, watch_until: float = 0.0) -> None:
-        self.rewrite(self.keys.bell, Bell(nonce(self.random), watch_until))
+    def ring(self, watch_until: float = 0.0) -> str:
+        """Asks the owner to look, and answers what its next beat will say that it has heard."""
+        rung = nonce(self.random)
+        self.rewrite(self.keys.bell, Bell(rung, watch_until))
+        return rung
 
     def swap(self, at: HeadAt, head: Head, op: str) -> HeadAt | None:
         """Compare-and-swap of head; None if somebody else wrote since `at`.

@@ -205,6 +205,8 @@ class Beat:
     log_bytes: int
     metrics_bytes: int = 0
     doing: str = ""
+    rung: str = ""
+    """The last ring of the bell that was heard: what is told here, and in the tails, is newer than it."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ WATCH_SECONDS = 30.0
 RING_SECONDS = 10.0
 LOOK_SECONDS = 2.0
 LOOK_POLLS = 20
+FRESH_POLLS_MAX = 10
+FRESH_SECONDS_MAX = 5.0
 
 
 def watch(
@@ -51,6 +53,21 @@ def wait(world: World, job: Job) -> Status:
     for _ in watch(world, job):
         pass
     return look(world, job)
+
+
+def freshen(world: World, job: Job) -> None:
+    """Has the owner of a running job write down where it is, so that what is read next is of now. One that is away is not waited for."""
+    head = job.folder.existing_head().head
+    if head.state.final or head.attempt == 0:
+        return
+    poll = max(0.02, job.folder.store.poll_seconds)
+    rung = job.folder.ring(job.folder.store.now() + WATCH_SECONDS)
+    until = world.clock.monotonic() + min(FRESH_SECONDS_MAX, FRESH_POLLS_MAX * poll)
+    while world.clock.monotonic() < until:
+        beat = job.folder.read_beat(head.attempt)
+        if beat is not None and beat.rung == rung:
+            return
+        world.clock.sleep(poll)
 
 
 def ring_for_watching(folder: Folder) -> None:
