@@ -27,6 +27,7 @@ def test_what_a_page_says_can_be_typed(page: Path, tmp_path: Path) -> None:
     environment = {
         "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
         "OUTLAST_DIR": str(tmp_path / "outlast"),
+        "VIRTUAL_ENV": str(ROOT / ".venv"),
         "HOME": str(tmp_path),
     }
     assert run_page(page.read_text(), directory, environment) > 0
