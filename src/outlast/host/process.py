@@ -40,7 +40,7 @@ class Process:
         return {"pid": self.pid, "began": self.began, "boot": self.boot}
 
     def alive(self) -> bool:
-        return self.boot == system.boot_id() and system.start_time(self.pid) == self.began != ""
+        return self.boot == system.boot_id() and system.same_start(system.start_time(self.pid), self.began)
 
     def send(self, number: int) -> bool:
         """False: it is gone. Never reaches another process that got its number."""

@@ -39,22 +39,29 @@ def _libc() -> Any:
     return libc
 
 
-def _ask(*command: str) -> str:
-    """What a program of the system prints; nothing if it cannot be asked."""
+def _ask(*command: str) -> tuple[int, str]:
+    """(process, what it printed) of a program of the system; nothing if it cannot be asked."""
     import subprocess
 
     environ = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)}
     try:
-        asked = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=ASK_SECONDS_MAX, env=environ
+        asked = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, env=environ
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return asked.stdout
+    except OSError:
+        return 0, ""
+    try:
+        return asked.pid, asked.communicate(timeout=ASK_SECONDS_MAX)[0]
+    except subprocess.TimeoutExpired:
+        asked.kill()
+        asked.wait()
+        return 0, ""
 
 
 def _ps(*arguments: str) -> list[list[str]]:
-    return [row.split() for row in _ask("ps", *arguments).splitlines() if row.strip()]
+    """Rows of `ps`, split at blanks, without its own."""
+    pid, printed = _ask("ps", *arguments)
+    return [words for words in map(str.split, printed.splitlines()) if words and words[0] != str(pid)]
 
 
 # Who is alive.
@@ -66,7 +73,7 @@ def boot_id() -> str:
     if LINUX:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip()
-    return _ask("sysctl", "-n", "kern.bootsessionuuid").strip()
+    return _ask("sysctl", "-n", "kern.bootsessionuuid")[1].strip()
 
 
 def start_time(pid: int) -> str:
@@ -80,7 +87,25 @@ def start_time(pid: int) -> str:
             return ""
         return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
     rows = _ps("-o", "stat=,lstart=", "-p", str(pid))
-    return "" if not rows or rows[0][0].startswith("Z") else "-".join(rows[0][1:])
+    return "" if not rows or rows[0][0].startswith("Z") else " ".join(rows[0][1:])
+
+
+def same_start(one: str, other: str) -> bool:
+    """Whether two answers of `start_time` are about the same process."""
+    if LINUX or one == other:
+        return one == other != ""
+    try:
+        # `ps` counts in seconds, and may round one process's start differently from one call to the next.
+        return abs(_seconds(one) - _seconds(other)) <= 1.0
+    except ValueError:
+        return False
+
+
+def _seconds(lstart: str) -> float:
+    """`Sun Nov 15 19:52:37 2026`; the zone is no matter, for differences."""
+    from datetime import datetime, timezone
+
+    return datetime.strptime(lstart, "%a %b %d %H:%M:%S %Y").replace(tzinfo=timezone.utc).timestamp()
 
 
 def open_process(pid: int) -> int | None:
@@ -99,7 +124,7 @@ def send(pid: int, began: str, number: int) -> bool:
     """Sends a signal to exactly that process; False: it is gone, or its number is another's by now."""
     held = open_process(pid)
     try:
-        if start_time(pid) != began or not began:
+        if not same_start(start_time(pid), began):
             return False
         try:
             if held is not None:

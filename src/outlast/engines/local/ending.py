@@ -26,25 +26,24 @@ def kill_init(directory: MachineDir) -> None:
 
 def living(directory: MachineDir) -> list[Process]:
     """Every process of the machine that is alive. Slow: looks at all processes of this computer."""
-    recorded = [directory.init_process()]
-    groups: list[int] = []
-    for path in [directory.agent, *directory.path.glob("trainer-*.pid.json")]:
+    recorded: list[Process] = []
+    for path in [directory.init, directory.agent, *directory.path.glob("trainer-*.pid.json")]:
         process = Process.read(files.read_json(path))
-        recorded.append(process)
-        if process is not None and process.boot == system.boot_id() and _may_lead(process):
-            groups.append(process.pid)
+        if process is not None and process.boot == system.boot_id():
+            recorded.append(process)
+    groups = [process.pid for process in recorded if _may_lead(process)]
     try:
         marked = system.carriers(f"{MARK}={directory.read_assignment().machine}", groups)
     except OutlastError:
         marked = []  # a power cut tore its record, and ended its processes
-    found = [process for process in recorded if process is not None and process.alive()]
+    found = [process for process in recorded if process.alive()]
     return list({process.pid: process for process in [*found, *filter(None, map(Process.of, marked))]}.values())
 
 
 def _may_lead(process: Process) -> bool:
     """Whether a group with this number is still this process's: its number is not given away while members live."""
     current = system.start_time(process.pid)
-    return current in ("", process.began)
+    return not current or system.same_start(current, process.began)
 
 
 def sweep(directory: MachineDir) -> bool:

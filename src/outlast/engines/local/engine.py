@@ -132,10 +132,12 @@ class LocalEngine:
             for directory in found.values()
             if (process := directory.init_process()) is not None and process.alive()
         ]
-        names = tuple(f"{launch.id}-{directory.path.name}" for directory in running)
-        if len(running) == launch.workers and all(directory.up.exists() for directory in running):
-            return LaunchState(Condition.RUNNING, machines=names)
-        return LaunchState(Condition.STARTING, machines=names)
+        up = len(running) == launch.workers and all(directory.up.exists() for directory in running)
+        return LaunchState(
+            Condition.RUNNING if up else Condition.STARTING,
+            machines=tuple(f"{launch.id}-{directory.path.name}" for directory in running),
+            directories=tuple(str(directory.path) for directory in running),
+        )
 
     def _why_waiting(self) -> str:
         told = files.read_json(self.paths.supervisor)

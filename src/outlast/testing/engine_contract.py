@@ -1,0 +1,371 @@
+"""What every engine promises, as checks: call each with a `Place`, which makes the engine over a program of this package.
+
+    for check in PROMISES:
+        check(Place(scratch_directory, lambda user_dir, program: MyEngine(user_dir, SYSTEM, boot=program)))
+
+The machines run `outlast.testing.engine_program`, which does what the launch's label says; real processes, real deaths.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from outlast.clock import SYSTEM
+from outlast.engines.engine import Condition, Engine, Launch
+from outlast.errors import NoCapacity
+from outlast.host import system
+from outlast.spec.spec import Machine
+
+PROGRAM = "outlast.testing.engine_program:boot"
+PATIENCE_SECONDS = 60.0
+"""How long is waited for what must happen; nothing takes nearly as long."""
+
+QUEUED = 50
+CPUS_TOO_MANY = 100_000
+
+MakeEngine = Callable[[Path, str], Engine]
+"""(the user's directory, the program of a machine as `module:function`) -> a new handle on the engine."""
+
+
+class Place:
+    """One user on one computer."""
+
+    def __init__(self, scratch: Path, make_engine: MakeEngine) -> None:
+        self.scratch = scratch
+        self.make_engine = make_engine
+        self.home = scratch / "home"
+        self.home.mkdir(parents=True, exist_ok=True)
+        self._numbers = itertools.count(1)
+
+    def engine(self) -> Engine:
+        return self.make_engine(self.scratch / "user", PROGRAM)
+
+    def launch(self, do: str, *, workers: int = 1, seconds: float = 600.0, cpus: int = 1) -> Launch:
+        number = next(self._numbers)
+        return Launch(
+            home=str(self.home),
+            job=f"job-{number}",
+            launch=1,
+            id=f"{Random().getrandbits(48):012x}",
+            workers=workers,
+            machine=Machine(cpus=cpus),
+            deadline_at=SYSTEM.now() + seconds,
+            labels={"do": do},
+        )
+
+    def events(self, launch: Launch, what: str) -> list[tuple[str, int]]:
+        """(machine, process) of everything of that kind that its machines wrote down."""
+        try:
+            lines = (self.home / f"{launch.id}.events").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        split = [line.split() for line in lines]
+        return [(words[1], int(words[2])) for words in split if words[0] == what]
+
+    def let_go(self, launch: Launch) -> None:
+        (self.home / f"{launch.id}.go").touch()
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    give_up_at = SYSTEM.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert SYSTEM.monotonic() < give_up_at, f"in vain: {what}"
+        SYSTEM.sleep(0.005)
+
+
+def ended(engine: Engine, launch: Launch) -> bool:
+    return not engine.state(launch).alive
+
+
+def running(engine: Engine, launch: Launch) -> bool:
+    return engine.state(launch).condition is Condition.RUNNING
+
+
+def alive(process: int) -> bool:
+    return bool(system.start_time(process))
+
+
+# Start.
+
+
+def check_a_finished_command_ends_as_absent(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("finish")
+    assert engine.state(launch).condition is Condition.ABSENT
+    engine.start(launch)
+    assert engine.state(launch).condition in (
+        Condition.WAITING,
+        Condition.STARTING,
+        Condition.RUNNING,
+        Condition.ABSENT,
+    )
+    until(lambda: ended(engine, launch), "a command that finishes has finished")
+    assert engine.state(launch).condition is Condition.ABSENT
+    assert len(place.events(launch, "boot")) == 1
+
+
+def check_starting_twice_is_one_start(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("wait")
+    engine.start(launch)
+    place.engine().start(launch)
+    until(lambda: running(engine, launch), "it runs")
+    engine.start(launch)
+    place.let_go(launch)
+    until(lambda: ended(engine, launch), "it ended")
+    engine.start(launch)
+    assert ended(engine, launch)
+    other = place.launch("finish")  # whatever the last start did has been done before this one
+    engine.start(other)
+    until(lambda: ended(engine, other), "the next one ended")
+    assert len(place.events(launch, "boot")) == 1
+
+
+def check_many_starts_at_once_are_one_start(place: Place) -> None:
+    launch = place.launch("wait")
+    context = multiprocessing.get_context("fork")
+    callers = [context.Process(target=_start_in_another_process, args=(place, launch)) for _ in range(6)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(PATIENCE_SECONDS)
+        assert caller.exitcode == 0
+    engine = place.engine()
+    until(lambda: running(engine, launch), "it runs")
+    place.let_go(launch)
+    until(lambda: ended(engine, launch), "it ended")
+    assert len(place.events(launch, "boot")) == 1
+
+
+def check_a_killed_caller_leaves_at_most_one_start(place: Place) -> None:
+    """Whoever finds the launch again starts it again: it is still one."""
+    engine = place.engine()
+    random = Random(7)
+    context = multiprocessing.get_context("fork")
+    for _ in range(8):
+        launch = place.launch("finish")
+        caller = context.Process(target=_start_in_another_process, args=(place, launch))
+        caller.start()
+        SYSTEM.sleep(random.uniform(0.0, 0.02))  # a random moment, not a synchronisation
+        assert caller.pid is not None
+        os.kill(caller.pid, signal.SIGKILL)
+        caller.join()
+        engine.start(launch)
+        until(lambda launch=launch: ended(engine, launch), "it ended")  # type: ignore[misc]
+        assert len(place.events(launch, "boot")) == 1
+
+
+def _start_in_another_process(place: Place, launch: Launch) -> None:
+    place.engine().start(launch)
+
+
+def check_what_this_engine_does_not_have_is_refused_at_once(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("finish", cpus=CPUS_TOO_MANY)
+    try:
+        engine.start(launch)
+    except NoCapacity as error:
+        assert str(CPUS_TOO_MANY) in error.message
+    else:
+        raise AssertionError("it was accepted")
+    assert engine.state(launch).condition is Condition.ABSENT
+
+
+def check_all_that_is_queued_runs(place: Place) -> None:
+    engine = place.engine()
+    launches = [place.launch("finish") for _ in range(QUEUED)]
+    for launch in launches:
+        engine.start(launch)
+    until(lambda: all(ended(engine, launch) for launch in launches), "all of them ended")
+    assert [len(place.events(launch, "boot")) for launch in launches] == [1] * QUEUED
+
+
+def check_every_worker_has_a_machine(place: Place) -> None:
+    engine = place.engine()
+    launch = place.launch("wait", workers=2)
+    engine.start(launch)
+    until(lambda: running(engine, launch), "both run")
+    assert len(engine.state(launch).machines) == 2
+    assert len({machine for machine, _ in place.events(launch, "boot")}) == 2
+    place.let_go(launch)
+    until(lambda: ended(engine, launch), "both ended")
+
+
+# Machines that end before their launch does.
+
+
+def check_a_dead_machine_is_replaced(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("die:4")
+    engine.start(launch)
+    until(lambda: ended(engine, launch), "the fourth machine finished")
+    boots = [machine for machine, _ in place.events(launch, "boot")]
+    assert len(boots) == len(set(boots)) == 4
+
+
+def check_a_machine_that_leaves_is_replaced(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("again:4")
+    engine.start(launch)
+    until(lambda: ended(engine, launch), "the fourth machine finished")
+    assert len({machine for machine, _ in place.events(launch, "boot")}) == 4
+
+
+def check_a_dead_machine_is_never_reported_as_running(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("wait")
+    engine.start(launch)
+    until(lambda: running(engine, launch), "it runs")
+    for _ in range(5):
+        (before,) = engine.state(launch).machines
+        assert engine.preempt(launch, notice_seconds=0)
+        state = engine.state(launch)
+        assert before not in state.machines, "the machine that was taken away"
+        assert state.alive, "the launch lives on"
+        until(lambda: running(engine, launch), "the next machine runs")
+    engine.stop(launch)
+
+
+def check_three_failed_boots_in_a_row_end_the_launch(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("fail")
+    engine.start(launch)
+    until(lambda: ended(engine, launch), "it was given up")
+    state = engine.state(launch)
+    assert state.condition is Condition.BOOT_FAILED
+    assert "this program cannot start" in state.why, state.why
+    assert len(place.events(launch, "boot")) == 3
+
+
+def check_preemption_without_notice_kills_and_the_launch_lives_on(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("wait")
+    assert not engine.preempt(launch, notice_seconds=0), "there was nothing to take"
+    engine.start(launch)
+    until(lambda: running(engine, launch), "it runs")
+    ((first, process),) = place.events(launch, "boot")
+    assert engine.preempt(launch, notice_seconds=0)
+    assert not alive(process), "it is dead when the call returns"
+    until(lambda: len(place.events(launch, "boot")) == 2, "another machine came")
+    assert place.events(launch, "notice") == []
+    assert place.events(launch, "boot")[1][0] != first
+    place.let_go(launch)
+    until(lambda: ended(engine, launch), "it ended")
+
+
+def check_preemption_with_notice_tells_first(place: Place) -> None:
+    """One machine leaves when it is told, the other stays until it is killed."""
+    engine = place.engine()
+    for do, seconds in (("leave", 60.0), ("wait", 0.3)):
+        launch = place.launch(do)
+        engine.start(launch)
+        until(lambda launch=launch: running(engine, launch), "it runs")  # type: ignore[misc]
+        ((machine, process),) = place.events(launch, "boot")
+        assert engine.preempt(launch, notice_seconds=seconds)
+        assert not alive(process)
+        assert place.events(launch, "notice") == [(machine, process)]
+        until(lambda launch=launch: len(place.events(launch, "boot")) == 2, "another machine came")  # type: ignore[misc]
+        place.let_go(launch)
+        until(lambda launch=launch: ended(engine, launch), "it ended")  # type: ignore[misc]
+
+
+def check_a_machine_takes_all_its_processes_with_it(place: Place) -> None:
+    """Those too that have left its session, as daemons do."""
+    engine = place.engine()
+    for end in (engine.stop, lambda launch: engine.preempt(launch, notice_seconds=0)):
+        launch = place.launch("stray")
+        engine.start(launch)
+        until(lambda launch=launch: place.events(launch, "stray"), "it started another process")  # type: ignore[misc]
+        ((_, stray),) = place.events(launch, "stray")
+        assert alive(stray)
+        end(launch)
+        assert not alive(stray)
+        engine.stop(launch)
+    launch = place.launch("stray")
+    engine.start(launch)
+    until(lambda: place.events(launch, "stray"), "it started another process")
+    place.let_go(launch)
+    until(lambda: ended(engine, launch), "it finished")
+    assert not alive(place.events(launch, "stray")[0][1])
+
+
+# Stop.
+
+
+def check_stopping_ends_every_process(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("wait")
+    engine.start(launch)
+    until(lambda: running(engine, launch), "it runs")
+    ((_, process),) = place.events(launch, "boot")
+    engine.stop(launch)
+    assert not alive(process)
+    assert engine.state(launch).condition is Condition.ABSENT
+
+
+def check_stopping_what_is_gone_is_no_error(place: Place) -> None:
+    engine = place.engine()
+    finished, never = place.launch("finish"), place.launch("finish")
+    engine.start(finished)
+    until(lambda: ended(engine, finished), "it finished")
+    for launch in (finished, never):
+        engine.stop(launch)
+        engine.stop(launch)
+        assert engine.state(launch).condition is Condition.ABSENT
+
+
+def check_what_was_stopped_cannot_be_started_again(place: Place) -> None:
+    engine = place.engine()
+    started, never = place.launch("wait"), place.launch("wait")
+    engine.start(started)
+    for launch in (started, never):
+        engine.stop(launch)
+        engine.start(launch)
+        assert engine.state(launch).condition is Condition.ABSENT
+    other = place.launch("finish")
+    engine.start(other)
+    until(lambda: ended(engine, other), "the next one ended")
+    assert place.events(never, "boot") == []
+    assert len(place.events(started, "boot")) <= 1
+
+
+def check_what_waits_can_be_stopped(place: Place) -> None:
+    engine = place.engine()
+    launches = [place.launch("wait") for _ in range(20)]
+    for launch in launches:
+        engine.start(launch)
+    for launch in reversed(launches):
+        engine.stop(launch)
+    assert all(engine.state(launch).condition is Condition.ABSENT for launch in launches)
+
+
+def check_start_and_stop_at_once_end_stopped(place: Place) -> None:
+    engine = place.engine()
+    context = multiprocessing.get_context("fork")
+    for _ in range(8):
+        launch = place.launch("wait")
+        caller = context.Process(target=_start_in_another_process, args=(place, launch))
+        caller.start()
+        engine.stop(launch)
+        caller.join(PATIENCE_SECONDS)
+        engine.stop(launch)
+        assert engine.state(launch).condition is Condition.ABSENT
+        assert not any(alive(process) for _, process in place.events(launch, "boot"))
+
+
+# Two users.
+
+
+def check_two_places_do_not_see_each_other(place: Place) -> None:
+    other = Place(place.scratch / "other", place.make_engine)
+    engine, stranger = place.engine(), other.engine()
+    launch = place.launch("wait")
+    engine.start(launch)
+    until(lambda: running(engine, launch), "it runs")
+    assert stranger.state(launch).condition is Condition.ABSENT
+    stranger.stop(launch)
+    assert not stranger.preempt(launch, notice_seconds=0)
+    assert running(engine, launch)
+    engine.stop(launch)
+
+
+PROMISES: tuple[Callable[[Place], None], ...] = tuple(
+    check for name, check in list(globals().items()) if name.startswith("check_")
+)
