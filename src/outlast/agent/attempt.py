@@ -25,7 +25,7 @@ from outlast.agent.vigil import (
     Vigil,
 )
 from outlast.clock import Clock
-from outlast.errors import Damaged, Denied, StoreFull, StoreUnavailable
+from outlast.errors import Damaged, Denied, KeyMissing, StoreFull, StoreUnavailable
 from outlast.folder import life
 from outlast.folder.content import download, read_manifest
 from outlast.folder.fence import Claim, Fence
@@ -442,7 +442,10 @@ class AttemptLife:
         return self.launch.deadline_at - early - self._now()
 
     def _read_head(self) -> None:
-        at = self.folder.read_head()
+        try:
+            at = self.folder.read_head()
+        except KeyMissing:
+            raise Fenced from None
         if at.head.nonce != self.nonce or at.head.state.final:
             raise Fenced
         self.at = at

@@ -136,7 +136,10 @@ class Folder:
         try:
             generation = self.store.put(self.keys.head, encode(written), if_generation=at.generation)
         except PreconditionFailed:
-            current = self.read_head()
+            try:
+                current = self.read_head()
+            except KeyMissing:
+                return None
             return current if op in current.head.ops else None
         return HeadAt(written, generation)
 
