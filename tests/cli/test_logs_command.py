@@ -127,10 +127,10 @@ def test_a_log_needs_no_machine_and_no_supervisor(hostile: User) -> None:
 
 
 def test_a_gap_is_shown_on_a_terminal_and_told_beside_a_pipe(hostile: User) -> None:
+    """As if the first 1,204 bytes of the log had never been sealed."""
     folder = hostile.home / "jobs/hostile/attempts/000001/log/0"
-    for segment in folder.iterdir():
-        segment.unlink()
-    missing = f"… {len(HOSTILE_BYTES):,} bytes missing …"
+    (segment,) = folder.iterdir()
+    segment.rename(folder / segment.name.replace("0" * 15, f"{1204:015d}"))
     said = hostile.outlast("logs", "hostile")
-    assert said.raw == b"" and missing in said.err
-    assert missing in hostile.on_terminal("logs", "hostile", NO_COLOR="1").out
+    assert said.raw == HOSTILE_BYTES and "… 1,204 bytes missing …" in said.err
+    assert "… 1,204 bytes missing …" in hostile.on_terminal("logs", "hostile", NO_COLOR="1").out

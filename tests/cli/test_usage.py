@@ -144,7 +144,7 @@ PLACES = {
     "name": ["run", "--detach", "--name", "{}", "train.py"],
     "job id": ["run", "--detach", "--job-id", "{}", "train.py"],
     "label": ["run", "--detach", "--label", "{}", "train.py"],
-    "label value": ["run", "--detach", "--label", "k={}", "train.py"],
+    "label value": ["run", "--detach", "--label", "k=A{}", "train.py"],
     "env": ["run", "--detach", "--env", "{}", "train.py"],
     "on": ["run", "--detach", "--on", "{}", "train.py"],
     "cpus": ["run", "--detach", "--cpus", "{}", "train.py"],

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from outlast.cli.edge import note
+from outlast.cli.edge import PipeClosed, note
 from outlast.cli.near import meant, near
 from outlast.cli.typed import CommandLine, normal, quoted
 from outlast.errors import UsageError
@@ -68,6 +68,12 @@ class Command(click.Command):
             "token_normalize_func": lambda token: normal(token, names),
         }
         super().__init__(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise PipeClosed from error  # by its own name, click would end the process with exit code 1
 
 
 class TargetCommand(Command):

@@ -25,6 +25,10 @@ CODE_OF_ERRNO = {
 """Troubles of the machine, not of the program: they are told without a trace."""
 
 
+class PipeClosed(Exception):
+    """Nobody reads our stdout any more."""
+
+
 def run(args: Sequence[str]) -> int:
     """Runs one command line; never raises."""
     _mend_streams()
@@ -38,7 +42,7 @@ def run(args: Sequence[str]) -> int:
 
 def end_with(error: BaseException) -> int:
     """Says what happened, and answers the exit code of that."""
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, (BrokenPipeError, PipeClosed)):
         _silence_stdout()
         return EXIT_DONE  # the reader has seen enough, as with `| head`
     if isinstance(error, OutlastError):

@@ -46,15 +46,17 @@ def say_detached(job: Job) -> None:
 
 
 class _Waiting:
-    """Says what a job waits for, once for each thing."""
+    """Says what a job waits for, once for each thing, if it still does at the second look."""
 
     def __init__(self) -> None:
-        self._said = ""
+        self._seen = self._said = ""
 
     def tell(self, status: Status) -> None:
-        if status.state == "waiting" and status.why != self._said:
-            self._said = status.why
-            say(f"waiting {shown(status.why)}")
+        why = status.why if status.state == "waiting" else ""
+        if why and why == self._seen and why != self._said:
+            self._said = why
+            say(f"waiting {shown(why)}")
+        self._seen = why
 
 
 def out_stream(as_json: bool) -> TextIO:

@@ -64,7 +64,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     from outlast.jobs.asked import Asked
     from outlast.spec.environment import parse_env
     from outlast.spec.load import load
-    from outlast.spec.names import check_label, check_name
+    from outlast.spec.names import check_job_id, check_label, check_name
 
     directory = Path.cwd()
     flags = {name: given.get(name.replace("-", "_")) for name in SETTINGS}
@@ -80,7 +80,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         extra_dirs=tuple(_directory(one) for one in given.get("dirs", ())),
         on=settings["on"],
         name=check_name(given["name"]) if given.get("name") is not None else None,
-        job_id=given.get("job_id"),
+        job_id=check_job_id(given["job_id"]) if given.get("job_id") is not None else None,
         labels=settings["labels"],
         env=settings["env"],
         home=settings["home"],
@@ -92,8 +92,18 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         checkpoint_dir=settings["checkpoint-dir"],
         output_dir=settings["output-dir"],
         resume_args=settings["resume-args"],
-        from_job=given.get("from_job") or "",
+        from_job=_from_job(world, given.get("from_job")),
     )
+
+
+def _from_job(world: World, text: str | None) -> str:
+    """By its whole name: a prefix that is unique today may not be tomorrow."""
+    if text is None:
+        return ""
+    from outlast.jobs.find import find
+
+    found = find(world, text)
+    return found.folder_url if "/" in text else found.id
 
 
 def placed(home: str) -> str:

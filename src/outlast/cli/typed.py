@@ -56,10 +56,12 @@ class CommandLine:
             words = list(self._words(ours))
         except _NoDirectory as problem:
             raise self._did_you_mean_detach(problem, list(tokens)) from None
-        target = next((i for i, word in enumerate(words) if not word.ours and not word.tokens[0].startswith("-")), None)
+        target = next((i for i, word in enumerate(words) if not word.ours), None)
+        if target is not None and words[target].tokens[0].startswith("-"):
+            return _flat(words), args  # an option that nobody knows: the parser answers with one that is like it
         if target is not None and len(words) > target + 1:
             raise self._behind_target(words, target, args)
-        if target is None and args and all(word.ours for word in words):
+        if target is None and args:
             raise self._target_behind_dashes(words, args)
         return _flat(words), args
 
