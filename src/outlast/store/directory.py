@@ -19,7 +19,7 @@ from pathlib import Path
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
 from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, status_of, translated
-from outlast.store.files import Files
+from outlast.store.files import ChunksFailed, Files
 from outlast.store.generations import DELETED, END, Generations, listed
 from outlast.store.paths import DISPLACED, MARK, path_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored
@@ -92,6 +92,8 @@ class DirectoryStore:
         path = self._path(key)
         try:
             return self._replace(key, path, chunks)[0]
+        except ChunksFailed as failed:
+            raise failed.error from None
         except OSError as error:
             raise translated(error, "write", path) from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from outlast.clock import Clock
 from outlast.errors import StoreUnavailable
@@ -50,7 +50,7 @@ class Files:
                 return True
         finally:
             self._discard(temporary)
-        raise StoreUnavailable(f"cannot write `{path}`: its directory was removed {TRIES_MAX} times meanwhile")
+        raise _undermined(path)
 
     def replace(self, chunks: Iterable[bytes], path: str, stamp: int | None) -> tuple[int, int]:
         """Creates or replaces; answers its size and its time in nanoseconds. A directory of that name stays: see `DISPLACED`."""
@@ -68,7 +68,7 @@ class Files:
         finally:
             if temporary:
                 self._discard(temporary)
-        raise StoreUnavailable(f"cannot write `{path}`: its directory was removed {TRIES_MAX} times meanwhile")
+        raise _undermined(path)
 
     def replace_hastily(self, data: bytes, path: str) -> None:
         """As a favour, for what nobody reads any more: not synced."""
@@ -114,9 +114,7 @@ class Files:
     def sync(self, directory: str) -> None:
         """Being gone already is no error."""
         try:
-            self._disk.sync_directory(directory)
-        except FileNotFoundError:
-            pass
+            self._sync_if_there(directory)
         except OSError as error:
             # It is done and seen by others, so whatever went wrong, "nothing was written" would be a lie.
             raise StoreUnavailable(
@@ -162,7 +160,7 @@ class Files:
             file = self._disk.create(temporary)
         size = 0
         try:
-            for chunk in chunks:
+            for chunk in _guarded(chunks):
                 self._disk.write(file, chunk)
                 size += len(chunk)
         except BaseException:
@@ -178,6 +176,12 @@ class Files:
             self._disk.rename(temporary, path)
         except IsADirectoryError:
             self._disk.rename(temporary, path + DISPLACED)
+
+    def _sync_if_there(self, directory: str) -> None:
+        try:
+            self._disk.sync_directory(directory)
+        except FileNotFoundError:
+            pass
 
     def _discard(self, temporary: str) -> None:
         try:
@@ -202,7 +206,7 @@ class Files:
                 wanted.append(os.path.dirname(directory))
             else:
                 wanted.pop()
-                self._disk.sync_directory(os.path.dirname(directory))
+                self._sync_if_there(os.path.dirname(directory))
         raise NotADirectoryError(errno.ENOTDIR, "something that is no directory is in the way", wanted[-1])
 
     def _displace(self, path: str) -> None:
@@ -256,3 +260,25 @@ class Files:
                         self._disk.unlink(entry.path)
         except OSError:
             pass  # somebody else tidies too, or nothing is there yet; nothing depends on it
+
+
+class ChunksFailed(Exception):
+    """What was to be written could not be read; `error` is the caller's own, and no trouble of the store."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def _guarded(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    try:
+        yield from chunks
+    except OSError as error:
+        raise ChunksFailed(error) from error
+
+
+def _undermined(path: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"cannot write `{path}`: its directory, or the temporary file, was removed meanwhile, {TRIES_MAX} times",
+        hint="try again, and look who removes files from this home",
+    )

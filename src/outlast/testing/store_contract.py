@@ -301,19 +301,24 @@ def an_illegal_key_is_refused_by_every_call(open_store: Open) -> None:
     assert list(store.list("")) == []
 
 
-def an_upload_that_breaks_off_changes_nothing(open_store: Open) -> None:
-    def breaking() -> Iterator[bytes]:
+def an_upload_that_breaks_off_changes_nothing_and_raises_what_broke_it(open_store: Open) -> None:
+    def breaking(error: Exception) -> Iterator[bytes]:
         yield b"half"
-        raise LookupError
+        raise error
 
     store = open_store()
-    with refused(LookupError, "the chunks' own error"):
-        store.upload("k", breaking())
-    assert list(store.list("")) == []
-    store.upload("k", [b"whole"])
-    with refused(LookupError, "the chunks' own error"):
-        store.upload("k", breaking())
-    assert store.get("k").data == b"whole"
+    for there in ([], ["k"]):
+        # The last ones are about the file that is being uploaded, not about the store.
+        for error in (LookupError(), FileNotFoundError(2, "gone"), OSError(28, "full")):
+            try:
+                store.upload("k", breaking(error))
+            except (LookupError, OSError) as raised:
+                assert raised is error
+            else:
+                raise AssertionError(f"{error!r} was swallowed")
+            assert [entry.key for entry in store.list("")] == there
+        store.upload("k", [b"whole"])
+        assert store.get("k").data == b"whole"
 
 
 def random_calls_are_answered_like_a_dictionary_would(open_store: Open) -> None:
@@ -497,7 +502,7 @@ PROMISES: tuple[Check, ...] = (
     a_list_is_in_the_order_of_bytes_and_begins_and_ends_where_asked,
     every_legal_key_is_an_object_of_its_own,
     an_illegal_key_is_refused_by_every_call,
-    an_upload_that_breaks_off_changes_nothing,
+    an_upload_that_breaks_off_changes_nothing_and_raises_what_broke_it,
     random_calls_are_answered_like_a_dictionary_would,
     it_says_where_it_is_and_how_often_to_look,
 )
