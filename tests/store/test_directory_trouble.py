@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from outlast.errors import Damaged, Denied, KeyMissing, PreconditionFailed, StoreFull
-from outlast.store import files as files_module
+from outlast.store import directories as directories_module
 from outlast.store.directory import DirectoryStore
 from outlast.store.files import TEMPORARY_SECONDS_MAX
 from outlast.store.paths import TEMPORARY
@@ -249,8 +249,8 @@ def test_one_who_is_late_to_displace_an_object_moves_no_directory(
     with monkeypatch.context() as patch:
         # What it saw before it slept: `a` was a file.
         answers = iter([True])
-        patch.setattr(files_module, "is_regular", lambda path: next(answers, False))
-        store._files._make_parents(str(tmp_path / "a" / "c"))
+        patch.setattr(directories_module, "is_regular", lambda path: next(answers, False))
+        store._directories.make_parents(str(tmp_path / "a" / "c"))
     assert store.get("a/b").data == b"1"
     assert [entry.key for entry in store.list("")] == ["a/b"]
 

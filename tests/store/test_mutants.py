@@ -12,6 +12,7 @@ import pytest
 
 from outlast.errors import KeyMissing, OutlastError, PreconditionFailed
 from outlast.store import disk, files, generations, paths, walk
+from outlast.store.directories import Directories
 from outlast.store.directory import DirectoryStore
 from outlast.store.disk import Disk
 from outlast.store.files import Files
@@ -122,7 +123,7 @@ MUTANTS: dict[str, tuple[Patch, Check]] = {
         lambda scratch: check_replaced(scratch, "put", 2, killed=True),
     ),
     "an error after the link is translated": (
-        setting(Files, "sync", lambda self, path: self._disk.sync_directory(path)),
+        setting(Directories, "sync", lambda self, path: self._disk.sync_directory(path)),
         check_unknown_outcome,
     ),
     "a tilde is not encoded": (

@@ -14,10 +14,10 @@ import itertools
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
+from outlast.store.directories import Directories
 from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, status_of, translated
 from outlast.store.files import ChunksFailed, Files
 from outlast.store.generations import DELETED, END, Generations, listed
@@ -30,12 +30,14 @@ class DirectoryStore:
     poll_seconds: float = 0.05
     rewrite_seconds: float = 0.0
 
-    def __init__(self, root: Path, *, clock: Clock = SYSTEM, disk: Disk | None = None) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, clock: Clock = SYSTEM, disk: Disk | None = None) -> None:
         self._root = os.path.abspath(root)
         self.url = self._root
         self._clock = clock
-        self._files = Files(self._root, clock, disk or Disk())
-        self._generations = Generations(self._files)
+        disk = disk or Disk()
+        self._directories = Directories(self._root, disk)
+        self._files = Files(self._root, clock, disk, self._directories)
+        self._generations = Generations(self._files, self._directories)
         self._writes = itertools.count()
 
     def get(self, key: str) -> Stored:
@@ -105,7 +107,7 @@ class DirectoryStore:
             if if_generation is not None:
                 self._append(key, path, if_generation, DELETED)
             elif not self._generations.known(path) and self._files.remove(path):
-                self._files.sync(os.path.dirname(path))
+                self._directories.sync(os.path.dirname(path))
             else:
                 self._generations.bury(path)
         except OSError as error:
@@ -122,8 +124,8 @@ class DirectoryStore:
                 raise translated(error, "delete", path) from error
             directories[os.path.dirname(path)] = None
         for directory in directories:
-            self._files.sync(directory)
-        self._files.prune(directories)
+            self._directories.sync(directory)
+        self._directories.prune(directories)
 
     def now(self) -> float:
         return self._clock.now()

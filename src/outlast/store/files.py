@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable, Iterator
 
 from outlast.clock import Clock
 from outlast.errors import StoreUnavailable
-from outlast.store.disk import NO_LINK, Disk, is_regular, is_same, no_links, not_a_directory, status_of
+from outlast.store.directories import Directories
+from outlast.store.disk import NO_LINK, Disk, is_regular, is_same, no_links, status_of
 from outlast.store.paths import DISPLACED, TEMPORARY
 
 TEMPORARY_SECONDS_MAX = 24 * 3600.0
@@ -20,16 +20,14 @@ TRIES_MAX = 100
 GONE = "gone"
 """Where a displaced object's name leads when it was deleted: nowhere."""
 
-PARENTS_TRIES_MAX = 4096
-"""Steps up and down to make a directory: far more than a path has segments."""
-
 
 class Files:
-    def __init__(self, root: str, clock: Clock, disk: Disk) -> None:
+    def __init__(self, root: str, clock: Clock, disk: Disk, directories: Directories) -> None:
         self._root = root
         self._temporary = f"{root}/{TEMPORARY}"
         self._clock = clock
         self._disk = disk
+        self._directories = directories
         self._tidied = False
 
     def link(self, data: bytes, path: str) -> bool:
@@ -44,9 +42,9 @@ class Files:
                         return False
                     # Ours after all: a network file system did it, lost the answer and asked again.
                 except (FileNotFoundError, NotADirectoryError):
-                    self._make_parents(path)
+                    self._directories.make_parents(path)
                     continue
-                self.sync(os.path.dirname(path))
+                self._directories.sync(os.path.dirname(path))
                 return True
         finally:
             self._discard(temporary)
@@ -60,10 +58,10 @@ class Files:
                 try:
                     self._rename(temporary, path)
                 except (FileNotFoundError, NotADirectoryError):
-                    self._make_parents(path)
+                    self._directories.make_parents(path)
                     continue
                 temporary = ""
-                self.sync(os.path.dirname(path))
+                self._directories.sync(os.path.dirname(path))
                 return size, written_at
         finally:
             if temporary:
@@ -111,29 +109,6 @@ class Files:
         except FileNotFoundError:
             pass
 
-    def sync(self, directory: str) -> None:
-        """Being gone already is no error."""
-        try:
-            self._sync_if_there(directory)
-        except OSError as error:
-            # It is done and seen by others, so whatever went wrong, "nothing was written" would be a lie.
-            raise StoreUnavailable(
-                f"what was written to `{directory}` may not survive a power cut: {error.strerror}",
-                hint="look at the disk or the network file system (`dmesg`, `mount`)",
-            ) from error
-
-    def prune(self, directories: Iterable[str]) -> None:
-        """Removes those that are empty, and what becomes empty above. A writer that needs one makes it again."""
-        for directory in directories:
-            while directory.startswith(f"{self._root}/"):
-                try:
-                    self._disk.remove_directory(directory)
-                except (FileNotFoundError, NotADirectoryError):
-                    pass
-                except OSError:
-                    break  # not empty, or not ours to remove: an empty directory does no harm
-                directory = os.path.dirname(directory)
-
     def _write(self, chunks: Iterable[bytes], stamp: int | None) -> tuple[str, int, int]:
         """A temporary file, complete and synced: its path, size and time in nanoseconds."""
         self._tidy()
@@ -177,46 +152,11 @@ class Files:
         except IsADirectoryError:
             self._disk.rename(temporary, path + DISPLACED)
 
-    def _sync_if_there(self, directory: str) -> None:
-        try:
-            self._disk.sync_directory(directory)
-        except FileNotFoundError:
-            pass
-
     def _discard(self, temporary: str) -> None:
         try:
             self._disk.unlink(temporary)
         except OSError:
             pass  # the write is decided already; what is left here is removed when it is old
-
-    def _make_parents(self, path: str) -> None:
-        wanted = [os.path.dirname(path)]
-        for _ in range(PARENTS_TRIES_MAX):
-            if not wanted:
-                return
-            directory = wanted[-1]
-            try:
-                self._disk.make_directory(directory)
-            except FileExistsError:
-                if is_regular(directory):
-                    self._displace(directory)
-                else:
-                    wanted.pop()
-            except (FileNotFoundError, NotADirectoryError):
-                wanted.append(os.path.dirname(directory))
-            else:
-                wanted.pop()
-                self._sync_if_there(os.path.dirname(directory))
-        raise NotADirectoryError(errno.ENOTDIR, "something that is no directory is in the way", wanted[-1])
-
-    def _displace(self, path: str) -> None:
-        """A plain object makes room for a directory. At every moment it is in one of the two places, the newest in the first."""
-        if not path.startswith(f"{self._root}/"):
-            raise not_a_directory(self._root)
-        try:
-            self._disk.rename(path, path + DISPLACED)
-        except (FileNotFoundError, NotADirectoryError):
-            pass  # somebody else did, and the directory is there
 
     def _hold_place(self, displaced: str) -> None:
         """Deletes a displaced object so that its name stays taken.
@@ -235,7 +175,7 @@ class Files:
     def _prepare(self) -> None:
         """The first write to a home: makes it, and finds out whether it can be one."""
         probe = f"{self._temporary}/{os.urandom(8).hex()}"
-        self._make_parents(probe)
+        self._directories.make_parents(probe)
         self._disk.close(self._disk.create(probe))
         try:
             self._disk.link(probe, f"{probe}-2")
@@ -244,7 +184,7 @@ class Files:
             self._discard(probe)
             if error.errno not in NO_LINK:
                 raise
-            self.prune([self._temporary])  # nothing stays but the question, for whoever comes next
+            self._directories.prune([self._temporary])  # nothing stays but the question, for whoever comes next
             raise no_links(error, self._root) from error
         self._discard(probe)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 
 from outlast.errors import StoreUnavailable
+from outlast.store.directories import Directories
 from outlast.store.disk import read_file, size_of
 from outlast.store.files import Files
 from outlast.store.paths import MARK
@@ -31,8 +32,9 @@ TRIES_MAX = 1_000
 
 
 class Generations:
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, directories: Directories) -> None:
         self._files = files
+        self._directories = directories
         self._hints: dict[str, int] = {}
 
     def known(self, path: str) -> bool:
@@ -98,7 +100,7 @@ class Generations:
             for generation in range(2, newest):
                 if size_of(_name(path, generation)):
                     self._files.replace_hastily(b"", _name(path, generation))
-            self._files.sync(os.path.dirname(path))
+            self._directories.sync(os.path.dirname(path))
         for generation in range(newest, 0, -1):
             self._files.unlink(_name(path, generation))
         self._hints.pop(path, None)

@@ -35,13 +35,11 @@ def _open_file(url: str) -> Store:
 
 
 def _open_path(path: str, url: str) -> Store:
-    from pathlib import Path
-
     from outlast.store.directory import DirectoryStore
 
     if not path or "\0" in path:
         raise UsageError(f"`{url!r}` does not name a directory", hint=f"a home is a directory or one of {_legal()}")
-    return DirectoryStore(Path(os.path.expanduser(path)))
+    return DirectoryStore(os.path.expanduser(path))
 
 
 def _open_memory(url: str) -> Store:

@@ -1,0 +1,79 @@
+"""Directories of a directory store: made when a file needs them, removed when they are empty."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+
+from outlast.errors import StoreUnavailable
+from outlast.store.disk import Disk, is_regular, not_a_directory
+from outlast.store.paths import DISPLACED
+
+PARENTS_TRIES_MAX = 4096
+"""Steps up and down to make a directory: far more than a path has segments."""
+
+
+class Directories:
+    def __init__(self, root: str, disk: Disk) -> None:
+        self._root = root
+        self._disk = disk
+
+    def make_parents(self, path: str) -> None:
+        """Makes the directories above `path` that are not there. A plain object that has the name of one makes room."""
+        wanted = [os.path.dirname(path)]
+        for _ in range(PARENTS_TRIES_MAX):
+            if not wanted:
+                return
+            directory = wanted[-1]
+            try:
+                self._disk.make_directory(directory)
+            except FileExistsError:
+                if is_regular(directory):
+                    self._displace(directory)
+                else:
+                    wanted.pop()
+            except (FileNotFoundError, NotADirectoryError):
+                wanted.append(os.path.dirname(directory))
+            else:
+                wanted.pop()
+                self._sync_if_there(os.path.dirname(directory))
+        raise NotADirectoryError(errno.ENOTDIR, "something that is no directory is in the way", wanted[-1])
+
+    def prune(self, directories: Iterable[str]) -> None:
+        """Removes those that are empty, and what becomes empty above. A writer that needs one makes it again."""
+        for directory in directories:
+            while directory.startswith(f"{self._root}/"):
+                try:
+                    self._disk.remove_directory(directory)
+                except (FileNotFoundError, NotADirectoryError):
+                    pass
+                except OSError:
+                    break  # not empty, or not ours to remove: an empty directory does no harm
+                directory = os.path.dirname(directory)
+
+    def sync(self, directory: str) -> None:
+        """Being gone already is no error."""
+        try:
+            self._sync_if_there(directory)
+        except OSError as error:
+            # It is done and seen by others, so whatever went wrong, "nothing was written" would be a lie.
+            raise StoreUnavailable(
+                f"what was written to `{directory}` may not survive a power cut: {error.strerror}",
+                hint="look at the disk or the network file system (`dmesg`, `mount`)",
+            ) from error
+
+    def _sync_if_there(self, directory: str) -> None:
+        try:
+            self._disk.sync_directory(directory)
+        except FileNotFoundError:
+            pass
+
+    def _displace(self, path: str) -> None:
+        """A plain object makes room for a directory. At every moment it is in one of the two places, the newest in the first."""
+        if not path.startswith(f"{self._root}/"):
+            raise not_a_directory(self._root)
+        try:
+            self._disk.rename(path, path + DISPLACED)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # somebody else did, and the directory is there
