@@ -31,7 +31,7 @@ def shape(text: str) -> list[str]:
         r"^\$ outlast drill",
         r"without notice",
         r"in mid-save",
-        r"attempt \d began at step [\d,]+",
+        r"attempt \d went on at step [\d,]+",
         r"[Bb]it-identical",
         r"goodput \d+%",
         r"^Results: `",

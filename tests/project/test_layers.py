@@ -15,9 +15,11 @@ from tests.project.project_files import ROOT, SOURCE, children, contract, settin
 THIRD_PARTY = {
     "cli": {"click"},
     "spec": {"tomli"},
+    "training": {"tomli"},
     "testing": {"pytest", "hypothesis", "greenlet"},
 }
-"""What each package may import beside the standard library; a package that is not named: nothing."""
+"""What each package may import beside the standard library; a package that is not named: nothing. tomli only stands in
+for tomllib on Python 3.10, and only where a TOML file is read."""
 
 FORBIDDEN_NAMES = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|handlers?|services?|infos?)(_|$)")
 FUNCTION_LINES_MAX = 70
