@@ -16,9 +16,9 @@ from outlast.host.process import Process
 from outlast.testing.engine_contract import Place, until
 
 
-def processes_of(directory: Path) -> list[str]:
+def processes_of(directory: Path) -> dict[int, bytes]:
     """Everything that was started for this directory: it stands in the command line or the environment."""
-    found = []
+    found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
@@ -27,7 +27,7 @@ def processes_of(directory: Path) -> list[str]:
         except OSError:
             continue
         if str(directory).encode() in said:
-            found.append(f"{name}: {said[:200]!r}")
+            found[int(name)] = said[:200]
     return found
 
 
@@ -50,4 +50,10 @@ def leave_nothing(directory: Path) -> None:
         process = supervisor_of(user_dir)
         if process is not None:
             process.send(signal.SIGTERM)
-    until(lambda: not processes_of(directory), f"no process is left: {processes_of(directory)}")
+    try:
+        until(lambda: not processes_of(directory), "no process is left")
+    finally:
+        left = processes_of(directory)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+    assert not left

@@ -23,7 +23,7 @@ from outlast.host import system
 from outlast.spec.spec import Machine
 
 PROGRAM = "outlast.testing.engine_program:boot"
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 30.0
 """How long is waited for what must happen; nothing takes nearly as long."""
 
 QUEUED = 50

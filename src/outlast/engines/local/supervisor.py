@@ -64,7 +64,7 @@ class Supervisor:
         self.by_pid: dict[int, tuple[Life, Machine]] = {}
         self.brooms: set[int] = set()
         self.told: dict[str, object] = {}
-        self.told_at = 0.0
+        self.tell_at = 0.0
         self.leaving = False
         self.orphans_until = 0.0
         self.me = Process.me().document()
@@ -87,7 +87,7 @@ class Supervisor:
                 idle_since = self.clock.monotonic()
             elif self.clock.monotonic() - idle_since >= self.idle_seconds and self._idle():
                 return
-            self._tell()
+            wait = min(wait, self._tell())
             self._wait(min(wait, idle_since + self.idle_seconds - self.clock.monotonic()))
 
     # Coming and going.
@@ -159,7 +159,7 @@ class Supervisor:
                 order = self._read(name.removesuffix(".json"))
                 if order is not None:
                     orders.append(order)
-        for order in sorted(orders, key=lambda order: (order.started_at, order.launch.id)):
+        for order in sorted(orders, key=_first_come):
             self._resume(order)
         for name in os.listdir(self.paths.machines):
             if name not in self.lives:
@@ -197,30 +197,31 @@ class Supervisor:
     # What comes in.
 
     def _take_in(self) -> None:
-        came: list[tuple[int, str]] = []
-        for entry in os.scandir(self.paths.incoming):
-            if entry.name.startswith("."):
+        came: list[Order] = []
+        for name in os.listdir(self.paths.incoming):
+            if name.startswith("."):
                 continue
-            launch_id, _, kind = entry.name.rpartition(".")
+            launch_id, _, kind = name.rpartition(".")
             if kind == "stop":
                 files.remove(self.paths.incoming_stop(launch_id))
                 self._stop(launch_id)
             elif kind == "json":
-                came.append((entry.stat().st_mtime_ns, launch_id))
-        for _, launch_id in sorted(came):
-            self._take(launch_id)
+                order = self._take(launch_id)
+                if order is not None:
+                    came.append(order)
+        # By the moment of `start`: the file system's own times are too coarse to tell two of them apart.
+        for order in sorted(came, key=_first_come):
+            self._queue(order)
 
-    def _take(self, launch_id: str) -> None:
-        """Whatever was started twice is here twice, and is one launch."""
+    def _take(self, launch_id: str) -> Order | None:
+        """Whatever was started twice is here twice, and is one launch: None."""
         arrived = self.paths.incoming_order(launch_id)
         known = launch_id in self.waiting or launch_id in self.lives
         if known or self.paths.read_end(launch_id) is not None:
             files.remove(arrived)
-            return
+            return None
         os.replace(arrived, self.paths.order(launch_id))
-        order = self._read(launch_id)
-        if order is not None:
-            self._queue(order)
+        return self._read(launch_id)
 
     def _queue(self, order: Order) -> None:
         launch = order.launch
@@ -284,6 +285,8 @@ class Supervisor:
             _, launch_id = heapq.heappop(self.deadlines)
             if self.waiting.pop(launch_id, None) is not None:
                 self._close(launch_id, End(Condition.ABSENT, "its deadline passed while it waited"))
+        if self.deadlines:
+            wait = min(wait, self.deadlines[0][0] - self.clock.now())
         self._trim_deadlines()
         if self.clock.monotonic() < self.orphans_until:
             self._kill_orphans()
@@ -353,14 +356,20 @@ class Supervisor:
             except BlockingIOError:
                 continue
 
-    def _tell(self) -> None:
-        """For people: who waits, and for what."""
+    def _tell(self) -> float:
+        """For people: who waits, and for what. Seconds until there may be something new to tell."""
         now = self.clock.monotonic()
-        if now - self.told_at < TELL_SECONDS and self.told:
-            return
         first = next(iter(self.waiting.values()), None)
         lacking = self.slots.lacking(first.launch.machine, first.launch.workers) if first is not None else ""
         told = {**self.me, "waiting": len(self.waiting), "lacking": lacking}
-        if told != self.told:
-            files.put_json(self.paths.supervisor, told)
-            self.told, self.told_at = told, now
+        if told == self.told:
+            return LOOK_SECONDS_MAX
+        if now < self.tell_at:
+            return self.tell_at - now
+        files.put_json(self.paths.supervisor, told)
+        self.told, self.tell_at = told, now + TELL_SECONDS
+        return LOOK_SECONDS_MAX
+
+
+def _first_come(order: Order) -> tuple[float, str]:
+    return order.started_at, order.launch.id
