@@ -8,7 +8,7 @@ from typing import Any, cast
 from outlast.folder.records import Attempt, Cause, Head, State
 from outlast.jobs.drill_evidence import problems_of
 from outlast.jobs.drill_plan import Kill, Kind
-from outlast.jobs.drill_story import Commit, Killed, Story
+from outlast.jobs.drill_story import Commit, Killed, Seen, Story
 from outlast.jobs.drill_verdict import Wrong
 from outlast.jobs.drill_watch import Torn
 
@@ -58,32 +58,50 @@ def noticed(exit_code: int | None, leaving_seconds: float, **more: Any) -> Story
     return story(attempt(exit_code=exit_code, steps_lost=steps_lost), attempt(5, exit_code=0), killed=[killed], **more)
 
 
-REFERENCE = story(attempt(), commits=[commit(1, n, last=f"sha{n}") for n in (1, 2, 3, 4, 5)])
+def seen(number: int, *files: tuple[str, str, float]) -> list[Seen]:
+    return [Seen(number, path, digest, seconds) for path, digest, seconds in files]
+
+
+REFERENCE = story(attempt(), seen=seen(1, *(("last", f"sha{n}", float(n)) for n in range(1, 6))))
 
 
 def wrongs(told: Story, reference: Story = REFERENCE) -> list[Wrong]:
     return [problem.wrong for problem in problems_of(reference, told, 30.0)]
 
 
+def resumed(*files: tuple[str, str, float]) -> Story:
+    """An attempt that began with the third save of the reference."""
+    return story(attempt(), attempt(3), seen=seen(2, ("last", "sha3", 0.0), *files))
+
+
 def test_an_attempt_that_saves_what_was_saved_before_its_checkpoint_began_at_zero() -> None:
-    first = [commit(1, n, last=f"sha{n}") for n in (1, 2, 3)]
-    begun_again = story(attempt(), attempt(3), commits=[*first, commit(2, 4, last="sha1"), commit(2, 5, last="sha2")])
-    assert wrongs(begun_again) == [Wrong.BEGAN_AT_ZERO]
-    gone_on = story(attempt(), attempt(3), commits=[*first, commit(2, 4, last="sha4"), commit(2, 5, last="sha5")])
-    assert wrongs(gone_on) == []
+    assert wrongs(resumed(("last", "sha1", 1.0), ("last", "sha2", 2.0))) == [Wrong.BEGAN_AT_ZERO]
+    assert wrongs(resumed(("last", "torn", 0.9), ("last", "sha2", 2.0))) == [Wrong.BEGAN_AT_ZERO]
+    assert wrongs(resumed(("last", "sha4", 1.0), ("last", "sha5", 2.0))) == []
+
+
+def test_an_attempt_that_saves_its_checkpoint_once_more_did_not_begin_at_zero() -> None:
+    assert wrongs(resumed(("last", "sha3", 0.1), ("last", "sha4", 1.0))) == []
 
 
 def test_an_attempt_whose_saves_are_new_to_the_reference_did_not_begin_at_zero() -> None:
     """It resumes differently, which is another thing to say."""
-    told = story(attempt(), attempt(3), commits=[commit(1, 3, last="sha3"), commit(2, 4, last="other")])
-    assert wrongs(told) == []
+    assert wrongs(resumed(("last", "other", 1.0))) == []
 
 
-def test_checkpoints_that_pile_up_are_judged_by_the_new_one() -> None:
-    reference = story(
-        attempt(), commits=[commit(1, 1, a="1"), commit(1, 2, a="1", b="2"), commit(1, 3, a="1", b="2", c="3")]
-    )
-    gone_on = story(attempt(), attempt(2), commits=[commit(1, 2, a="1", b="2"), commit(2, 3, a="1", b="2", c="3")])
+def test_files_that_never_change_may_be_written_again_at_every_start() -> None:
+    beginning = (("config", "c", 0.1), ("words", "w", 0.15))
+    reference = story(attempt(), seen=seen(1, *beginning, *(("last", f"sha{n}", float(n)) for n in range(1, 6))))
+    assert wrongs(resumed(*beginning, ("last", "sha4", 1.0)), reference) == []
+
+
+def test_checkpoints_that_pile_up_and_are_written_again_began_at_zero() -> None:
+    piled = [(f"ckpt-{n}", f"sha{n}", float(n)) for n in range(1, 5)]
+    reference = story(attempt(), seen=seen(1, *piled))
+    restored = [(path, digest, 0.0) for path, digest, _ in piled[:3]]
+    again = story(attempt(), attempt(3), seen=seen(2, *restored, *piled))
+    assert wrongs(again, reference) == [Wrong.BEGAN_AT_ZERO]
+    gone_on = story(attempt(), attempt(3), seen=seen(2, *restored, piled[3]))
     assert wrongs(gone_on, reference) == []
 
 

@@ -30,64 +30,74 @@ def whole_safetensors() -> bytes:
 def test_a_write_is_seen_once_wherever_it_happens(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(b"1")
     watch = Watch(tmp_path, {})
-    assert not watch.writing()
+    assert not watch.written()
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "new.tmp").write_bytes(b"1")
-    assert watch.writing()
-    assert not watch.writing()
+    assert watch.written()
+    assert not watch.written()
     with (tmp_path / "deep" / "new.tmp").open("ab") as file:
         file.write(b"2")
         file.flush()
-        assert watch.writing()
+        assert watch.written()
     os.replace(tmp_path / "deep" / "new.tmp", tmp_path / "old")
-    assert watch.writing()
+    assert watch.written()
 
 
 def test_a_directory_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     watch = Watch(tmp_path / "later", {})
-    assert not watch.writing()
+    assert not watch.written()
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "a").touch()
-    assert watch.writing()
+    assert watch.written()
 
 
-@pytest.mark.parametrize(
-    ("name", "whole"),
-    [
-        ("last.npz", whole_zip()),
-        ("last.pt", whole_zip()),
-        ("last.json", b'{"step": 12, "weights": [1, 2, 3]}'),
-        ("last.safetensors", whole_safetensors()),
-        ("last.pkl", pickle.dumps(list(range(100)))),
-        ("last.bin", os.urandom(100)),
-    ],
-)
-def test_a_file_rewritten_in_place_is_caught_torn_and_one_that_is_renamed_is_not(
-    tmp_path: Path, name: str, whole: bytes
-) -> None:
+WHOLE = {
+    "last.npz": whole_zip(),
+    "last.pt": whole_zip(),
+    "last.json": b'{"step": 12, "weights": [1, 2, 3]}',
+    "last.safetensors": whole_safetensors(),
+    "last.pkl": pickle.dumps(list(range(100))),
+    "last.bin": os.urandom(100),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_file_rewritten_in_place_is_caught_torn_and_one_that_is_renamed_is_not(tmp_path: Path, name: str) -> None:
+    whole = WHOLE[name]
     path = tmp_path / name
     path.write_bytes(whole)
-    watch = Watch(tmp_path, {name: len(whole)})
+    watch = Watch(tmp_path, {name: {len(whole)}})
     (tmp_path / f"{name}.tmp").write_bytes(whole[:10])
-    assert watch.writing()
+    assert watch.written()
     (tmp_path / f"{name}.tmp").write_bytes(whole)
     os.replace(tmp_path / f"{name}.tmp", path)
-    assert watch.writing()
+    assert watch.written()
     assert watch.torn is None
     with path.open("wb") as file:
         file.write(whole[: len(whole) // 2])
         file.flush()
-        assert watch.writing()
+        assert watch.written()
     assert watch.torn == Torn(name, len(whole) // 2, len(whole))
 
 
 def test_a_torn_file_is_also_seen_where_its_length_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "last.json"
     path.write_bytes(b'{"a": 1}')
-    watch = Watch(tmp_path, {"last.json": 8})
+    watch = Watch(tmp_path, {"last.json": {8}})
     path.write_bytes(b'{"a": 1, "b": [1, 2')
-    assert watch.writing()
+    assert watch.written()
     assert watch.torn is not None
+
+
+def test_a_file_whose_length_varies_is_not_torn_because_it_is_shorter(tmp_path: Path) -> None:
+    for name, shorter in (("last.json", b"[1]"), ("last.bin", bytes(90))):
+        watch = Watch(tmp_path, {name: {100, 120}})
+        (tmp_path / name).write_bytes(shorter)
+        assert watch.written()
+        assert watch.torn is None
+    (tmp_path / "last.bin").write_bytes(bytes(40))
+    watch.written()
+    assert watch.torn == Torn("last.bin", 40, 100)
 
 
 def test_checkpoints_lie_in_the_working_directory_or_where_the_library_keeps_them(tmp_path: Path) -> None:

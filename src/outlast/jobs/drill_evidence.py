@@ -10,6 +10,7 @@ from outlast.jobs.drill_verdict import Problem, Wrong
 EXIT_ENDED = 128 + 9
 """SIGKILL: the trainer had to be ended."""
 
+ONE_MOMENT_SECONDS = 0.3
 LEFT_SECONDS_MAX = 5.0
 """A trainer that finishes that soon after a notice was only faster than its notice."""
 
@@ -23,38 +24,40 @@ def problems_of(reference: Story, story: Story, notice_seconds: float) -> list[P
 
 
 def _began_at_zero(reference: Story, story: Story) -> Problem | None:
-    """A resumed attempt that commits what the reference had committed before the restored checkpoint has begun again before it."""
+    """A resumed attempt that saves what the reference had saved before the restored checkpoint has begun before it."""
     for number in sorted(story.head.attempts, key=int):
         restored = story.head.attempts[number].resumed_from_step
-        commits = [commit for commit in story.commits if commit.attempt == int(number)]
-        if restored is None or not commits:
+        if restored is None:
             continue
-        first = commits[0]
-        again = first.step < restored if story.by_library else _is_older(reference, story, int(number))
+        first = next((commit.step for commit in story.commits if commit.attempt == int(number)), restored)
+        again = first < restored if story.by_library else _saves_again(reference, story, int(number))
         if again:
             return Problem(
                 Wrong.BEGAN_AT_ZERO,
-                f"attempt {number} began at zero although a checkpoint was there: what it saved first is what the "
-                "uninterrupted training had saved before that checkpoint",
+                f"attempt {number} began at zero although a checkpoint was there: it saved again what the uninterrupted "
+                "training had saved before that checkpoint",
                 'look for the newest checkpoint when the script starts and go on from it; `--resume-args "--resume PATH"` '
                 "adds arguments to attempts that begin with one",
             )
     return None
 
 
-def _is_older(reference: Story, story: Story, attempt: int) -> bool:
-    first_seen: dict[tuple[str, str], int] = {}
-    for place, commit in enumerate(reference.commits):
-        for file in commit.files.items():
-            first_seen.setdefault(file, place)
-    before = [commit for commit in story.commits if commit.attempt < attempt]
-    if not before:
-        return False
-    restored = set(before[-1].files.items())
-    places = [first_seen[file] for file in restored if file in first_seen]
-    first = next(commit for commit in story.commits if commit.attempt == attempt)
-    new = [file for file in first.files.items() if file not in restored]
-    return bool(places and new) and all(first_seen.get(file, max(places) + 1) < max(places) for file in new)
+def _saves_again(reference: Story, story: Story, attempt: int) -> bool:
+    """Of a script that saves by itself: by the content of its files, and by when the reference had first written it."""
+    first_seconds: dict[tuple[str, str], float] = {}
+    versions: dict[str, int] = {}
+    for seen in reference.seen:
+        if (seen.path, seen.digest) not in first_seconds:
+            first_seconds[seen.path, seen.digest] = seen.seconds
+            versions[seen.path] = versions.get(seen.path, 0) + 1
+    mine = [seen for seen in story.seen if seen.attempt == attempt and (seen.path, seen.digest) in first_seconds]
+    restored_seconds = max((first_seconds[one.path, one.digest] for one in mine if not one.seconds), default=0.0)
+    older = [one for one in mine if one.seconds and first_seconds[one.path, one.digest] < restored_seconds]
+    if any(versions[one.path] > 1 for one in older):
+        return True
+    # Files that never change (a configuration, a vocabulary) are written again at every start: all at one moment.
+    moments = [first_seconds[one.path, one.digest] for one in older]
+    return bool(moments) and max(moments) - min(moments) > ONE_MOMENT_SECONDS
 
 
 def _torn(story: Story) -> Problem | None:

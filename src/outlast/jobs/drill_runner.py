@@ -9,9 +9,10 @@ from pathlib import Path
 from outlast.engines.engine import Engine
 from outlast.errors import KeyMissing
 from outlast.folder.records import Checkpoint, Head, State
+from outlast.host.machine_dir import MachineDir
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_plan import Kill, Kind, Plan, TooShort
-from outlast.jobs.drill_story import Commit, Killed, Story
+from outlast.jobs.drill_story import Commit, Killed, Seen, Story
 from outlast.jobs.drill_watch import Watch, checkpoint_directory
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import look
@@ -61,6 +62,9 @@ class _Run:
         self.job = job
         self.kills = {kill.attempt: kill for kill in plan.kills}
         self.reference = reference
+        self.counts_steps = reference is None or reference.by_library
+        """An unmodified script's steps are its saves."""
+
         self.story = Story(job, look(self.world, job))
         record = job.folder.read_launch(self.story.head.launch)
         self.launch = as_launch(job, record, job.spec())
@@ -69,6 +73,7 @@ class _Run:
         self.began_at = 0.0
         self.paused_at: float | None = None
         self.watch: Watch | None = None
+        self.writing = False
         self.look_at = 0.0
         self.noted: set[str] = set()
 
@@ -78,6 +83,7 @@ class _Run:
             if head.attempt != self.attempt:
                 self._begin(head)
             self._note_commits(head)
+            self._note_writes()
             if head.state.final:
                 self.story.status = look(self.world, self.job)
                 self._check_all_done(head)
@@ -92,16 +98,20 @@ class _Run:
     def _begin(self, head: Head) -> None:
         self.attempt = head.attempt
         self.began_at = self.clock.monotonic()
-        self.paused_at, self.watch = None, None
-        attempt = head.attempts[str(head.attempt)]
+        self.paused_at, self.watch, self.writing = None, None, False
         if head.attempt > 1:
-            step = attempt.resumed_from_step
-            before = head.attempts.get(str(head.attempt - 1))
-            lost = before.steps_lost if before is not None else None
-            said = "" if lost is None else f", {lost:,} steps lost" if lost else ", nothing lost"
-            self.runner.report(
-                f"  attempt {head.attempt} began {'at the beginning' if step is None else f'at step {step:,}'}{said}"
-            )
+            self.runner.report(f"  {self._beginning(head)}")
+
+    def _beginning(self, head: Head) -> str:
+        step = head.attempts[str(head.attempt)].resumed_from_step
+        if step is None:
+            return f"attempt {head.attempt} began at the beginning"
+        if not self.counts_steps:
+            return f"attempt {head.attempt} began with its save {step:,}"
+        before = head.attempts.get(str(head.attempt - 1))
+        lost = before.steps_lost if before is not None else None
+        said = "" if lost is None else f", {lost:,} steps lost" if lost else ", nothing lost"
+        return f"attempt {head.attempt} went on at step {step:,}{said}"
 
     def _note_commits(self, head: Head) -> None:
         for checkpoint in head.checkpoints:
@@ -121,10 +131,35 @@ class _Run:
             kind, _, path = file.path.partition("/")
             if kind == "checkpoint":
                 files[path] = file.sha256
-                self.story.sizes[path] = min(file.bytes, self.story.sizes.get(path, file.bytes))
+                self.story.sizes.setdefault(path, set()).add(file.bytes)
                 self.story.by_library |= path.startswith("step-") and path.endswith("/checkpoint.json")
         seconds = max(0.0, checkpoint.committed_at - began_at)
         self.story.commits.append(Commit(checkpoint.attempt, checkpoint.step, seconds, files))
+
+    def _note_writes(self) -> None:
+        """Of a script that saves by itself; what the library saves is known from its commits."""
+        if self.reference is not None and self.reference.by_library:
+            return
+        if self.watch is None:
+            self._begin_watch()
+            return
+        written = self.watch.written()
+        self.writing = bool(written)
+        seconds = self.clock.monotonic() - self.began_at
+        for path, digest in written.items():
+            self.story.seen.append(Seen(self.attempt, path, digest, max(seconds, 1e-3)))
+        if self.reference is not None:
+            self.story.torn = self.story.torn or self.watch.torn
+
+    def _begin_watch(self) -> None:
+        """When the trainer was started, and not before: what is restored is not written by it."""
+        directories = self.engine.state(self.launch).directories if self.attempt else ()
+        if not directories or not MachineDir(Path(directories[0])).trainer_process(self.attempt).exists():
+            return
+        directory = checkpoint_directory(Path(directories[0]), self.runner.asked.checkpoint_dir)
+        self.watch = Watch(directory, self.reference.sizes if self.reference else {})
+        for path, digest in self.watch.restored.items():
+            self.story.seen.append(Seen(self.attempt, path, digest, 0.0))
 
     def _check_all_done(self, head: Head) -> None:
         """A training that ended before all kills were made has proved nothing, unless it ended badly."""
@@ -145,11 +180,21 @@ class _Run:
     def _due(self, kill: Kill, head: Head) -> bool:
         if kill.pause:
             return self._is_paused(kill, head)
-        if not head.checkpoints or self.clock.monotonic() - self.began_at < self._wait_seconds(kill, head):
+        if len(self.story.commits) < self._commits_first() or not self._is_time(kill):
             return False
-        if kill.kind is not Kind.SAVING:
-            return True
-        return self._is_saving()
+        return self.writing if kill.kind is Kind.SAVING else True
+
+    def _commits_first(self) -> int:
+        """Two, where there are enough: whether a script that was restored begins again at zero shows behind the second one."""
+        return 2 if self.reference is not None and len(self.reference.commits) > 3 else 1
+
+    def _is_time(self, kill: Kill) -> bool:
+        """By the reference's clock: when the kill is to come, less what the restored checkpoint had done already."""
+        if self.reference is None or self.watch is None:
+            return self.reference is None
+        done = [one.seconds for one in self.reference.seen if self.watch.restored.get(one.path) == one.digest]
+        wait = kill.share * self.reference.seconds - max(done, default=0.0)
+        return self.clock.monotonic() - self.began_at >= wait
 
     def _is_paused(self, kill: Kill, head: Head) -> bool:
         """Held by the library; and a checkpoint is committed, so that there is something to go on from."""
@@ -163,27 +208,8 @@ class _Run:
         )
         return committed or self.clock.monotonic() - self.paused_at > COMMIT_SECONDS_MAX
 
-    def _wait_seconds(self, kill: Kill, head: Head) -> float:
-        """By the reference's clock: when the kill is to come, less what the restored checkpoint had done already."""
-        if self.reference is None:
-            return 0.0
-        restored = head.attempts[str(self.attempt)].resumed_from_step
-        done = [commit.seconds for commit in self.reference.commits if restored is not None and commit.step <= restored]
-        return max(0.0, kill.share * self.reference.seconds - max(done, default=0.0))
-
-    def _is_saving(self) -> bool:
-        if self.watch is None:
-            directories = self.engine.state(self.launch).directories
-            if directories:
-                directory = checkpoint_directory(Path(directories[0]), self.runner.asked.checkpoint_dir)
-                self.watch = Watch(directory, self.reference.sizes if self.reference else {})
-            return False
-        writing = self.watch.writing()
-        self.story.torn = self.story.torn or self.watch.torn
-        return writing
-
     def _pause(self, kill: Kill | None) -> float:
-        if self.watch is not None and kill is not None:
+        if self.watch is not None and kill is not None and kill.kind is Kind.SAVING and not kill.pause:
             return HUNT_SECONDS
         return min(POLL_SECONDS_MAX, max(0.005, self.job.folder.store.poll_seconds))
 
@@ -207,7 +233,7 @@ class _Run:
         if not taken:
             return False
         self.story.killed.append(Killed(kill, step, seconds, leaving))
-        where = f"at step {step:,}" if step is not None else f"after {seconds:.1f} s"
+        where = f"at step {step:,}" if step is not None and self.counts_steps else f"after {seconds:.1f} s"
         words = {
             Kind.SUDDEN: "without notice",
             Kind.SAVING: "in mid-save, without notice",

@@ -38,6 +38,17 @@ class Killed:
     """From the notice, or the kill, until the machine was gone."""
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A file in an unmodified script's checkpoint directory that was seen to be written, or at the start: restored."""
+
+    attempt: int
+    path: str
+    digest: str
+    seconds: float
+    """Since its attempt began to train; 0: it was restored."""
+
+
 @dataclass
 class Story:
     """What happened to one job."""
@@ -46,9 +57,10 @@ class Story:
     status: Status
     commits: list[Commit] = field(default_factory=list)
     killed: list[Killed] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
     torn: Torn | None = None
-    sizes: dict[str, int] = field(default_factory=dict)
-    """Path in the checkpoint directory -> the smallest size that was committed."""
+    sizes: dict[str, set[int]] = field(default_factory=dict)
+    """Path in the checkpoint directory -> the sizes that were committed."""
 
     by_library: bool = False
 

@@ -1,17 +1,23 @@
-"""An unmodified script's checkpoint directory, looked at while it writes: when to kill in mid-save, and what would be found torn."""
+"""An unmodified script's checkpoint directory, looked at while it writes: what it saves, when, and what would be found torn."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.host.machine_dir import MachineDir
 
 FILES_MAX = 10_000
+DIGEST_BYTES_MAX = 4 << 20
+SAMPLES = 16
+SAMPLE_BYTES = 64 << 10
+"""A file of up to four megabytes is known by all of its bytes, a larger one by its length and samples from all over it."""
+
 WELL_FORMED_BYTES_MAX = 64 << 20
 """A larger file is judged by its length alone."""
 
@@ -26,7 +32,7 @@ class Torn:
     path: str
     bytes: int
     whole_bytes: int
-    """As long as it was in the reference; 0: unknown."""
+    """As short as it ever was in the reference."""
 
 
 def checkpoint_directory(machine: Path, named: str) -> Path:
@@ -36,23 +42,39 @@ def checkpoint_directory(machine: Path, named: str) -> Path:
 
 
 class Watch:
-    """`whole`: the files that the reference committed, with the smallest size that each of them had."""
+    """Begins when the trainer does. `whole`: the files that the reference committed, with the sizes that each of them had."""
 
-    def __init__(self, directory: Path, whole: Mapping[str, int]) -> None:
+    def __init__(self, directory: Path, whole: Mapping[str, Set[int]]) -> None:
         self.directory = directory
         self.whole = whole
         self.torn: Torn | None = None
         self._seen = self._looks()
+        self.restored = {path: self._digest(path) for path in self._seen}
 
-    def writing(self) -> bool:
-        """Whether a file has been written, begun or replaced since the last call; notes the first one that is found torn."""
+    def written(self) -> dict[str, str]:
+        """What has been written, begun or replaced since the last call, with its digest; notes the first file that is torn."""
         looks = self._looks()
         changed = [path for path, look in looks.items() if self._seen.get(path) != look]
         self._seen = looks
         for path in changed:
             if self.torn is None and path in self.whole:
                 self.torn = self._judge(path)
-        return bool(changed)
+        return {path: self._digest(path) for path in changed}
+
+    def _digest(self, path: str) -> str:
+        """Empty for a file that is gone already."""
+        try:
+            with open(self.directory / path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size <= DIGEST_BYTES_MAX:
+                    return hashlib.sha256(file.read(DIGEST_BYTES_MAX)).hexdigest()
+                digest = hashlib.sha256(str(size).encode())
+                for sample in range(SAMPLES):
+                    file.seek((size - SAMPLE_BYTES) * sample // (SAMPLES - 1))
+                    digest.update(file.read(SAMPLE_BYTES))
+                return digest.hexdigest()
+        except OSError:
+            return ""
 
     def _looks(self) -> dict[str, _Look]:
         looks: dict[str, _Look] = {}
@@ -76,16 +98,16 @@ class Watch:
                 size = max(len(data), os.fstat(file.fileno()).st_size)
         except OSError:
             return None
-        smallest = self.whole[path]
-        if size < smallest or not _well_formed(path, data):
-            return Torn(path, size, smallest)
-        return None
+        smallest = min(self.whole[path])
+        well_formed = _well_formed(path, data) if len(data) <= WELL_FORMED_BYTES_MAX else None
+        if well_formed is None:
+            # No format to go by, but its length: what is always the same, or less than half of the least.
+            well_formed = size >= (smallest if len(self.whole[path]) == 1 else smallest / 2)
+        return None if well_formed else Torn(path, size, smallest)
 
 
-def _well_formed(path: str, data: bytes) -> bool:
-    """By the cheap signs of its format; a format without such signs passes."""
-    if len(data) > WELL_FORMED_BYTES_MAX:
-        return True
+def _well_formed(path: str, data: bytes) -> bool | None:
+    """By the cheap signs of its format; None: it has no such signs."""
     name = path.lower()
     if data[:4] == b"PK\x03\x04" or name.endswith((".npz", ".keras", ".zip")):
         return _whole_zip(data)
@@ -94,11 +116,12 @@ def _well_formed(path: str, data: bytes) -> bool:
             json.loads(data)
         except ValueError:
             return False
+        return True
     if name.endswith(".safetensors"):
         return _whole_safetensors(data)
     if name.endswith((".pkl", ".pickle")):
-        return data.endswith(b".")
-    return True
+        return None if data.endswith(b".") else False
+    return None
 
 
 def _whole_zip(data: bytes) -> bool:

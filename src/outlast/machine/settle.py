@@ -136,7 +136,11 @@ class Settling:
         for path, seen in found.items():
             known = before.get(path)
             if known is None or known.seen != seen:
-                renamed = (known is None or known.seen.inode != seen.inode) and seen.changed_ns > seen.modified_ns
+                replaced = known is not None and known.seen.inode != seen.inode
+                # A rename within the same tick of the file system's clock leaves no trace in its times; another file under the
+                # same name does, and where openness can be seen, one that nobody has open was written before.
+                traced = seen.changed_ns > seen.modified_ns or (replaced and system.LINUX)
+                renamed = (known is None or replaced) and traced
                 # Whole before it came to its name, and its name says when: a trainer that saves twice a second is still heard.
                 age = max(0.0, self.clock.now() - seen.changed_ns / 1e9) if renamed else 0.0
                 known = Watched(seen, now - age, renamed)

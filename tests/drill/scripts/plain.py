@@ -13,9 +13,9 @@ from typing import Any
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--resume", default="")
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--step-seconds", type=float, default=0.05)
-    parser.add_argument("--save-steps", type=int, default=10)
+    parser.add_argument("--save-steps", type=int, default=16)
     given = parser.parse_args()
     os.makedirs("checkpoints", exist_ok=True)
     os.makedirs("results", exist_ok=True)
