@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import shutil
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -241,6 +242,7 @@ def clear_leftovers(folder: Path) -> None:
 
 def write_json_in_place(path: Path, record: dict[str, Any]) -> None:
     """For small files that others read while we write: never half of one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    # The saver writes behind the loop: two threads may put the same file in place at once.
+    beside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     beside.write_text(json.dumps(record) + "\n")
     os.replace(beside, path)
