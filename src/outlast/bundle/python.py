@@ -1,91 +1,178 @@
-"""Which Python a job uses: the one that the user works with, never the tool's own by accident."""
+"""Which Python runs the script: the user's, never the one that this tool happens to live in."""
 
 from __future__ import annotations
 
+import json
 import os
-import shutil
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from outlast.errors import UsageError
+from outlast.errors import NotFound, UsageError
 
 VERSION_MIN = (3, 10)
 ASK_SECONDS_MAX = 30.0
+REMEMBERED_MAX = 50
+
+_QUESTION = "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.executable)"
+_VERSION = re.compile(r"\s*version(?:_info)?\s*=\s*(\d+\.\d+(?:\.\d+)?)")
+_VERSIONED_NAME = re.compile(r"python(3\.\d+)")
+_CONDA_RECORD = re.compile(r"python-(3\.\d+\.\d+)-.*\.json")
 
 
 @dataclass(frozen=True)
 class Interpreter:
     path: str
+    """Absolute, and not resolved: an environment is known by the name through which its Python is started."""
+
     why: str
+    """`$VIRTUAL_ENV`, `$CONDA_PREFIX`, `.venv`, `python3 on the PATH`: what is printed."""
+
     version: str
 
 
-def choose_python(directory: Path, environ: Mapping[str, str]) -> Interpreter:
-    """`$VIRTUAL_ENV`, `$CONDA_PREFIX`, `./.venv`, `python3` on the PATH: the first that is there."""
-    for path, why in _candidates(directory, environ):
-        if os.access(path, os.X_OK):
-            return Interpreter(path, why, _checked_version(path))
-    raise UsageError(
-        "no Python was found for the job",
-        hint="activate an environment, make `./.venv`, or put `python3` on the PATH",
+def choose_python(directory: Path, environ: Mapping[str, str], *, cache: Path | None = None) -> Interpreter:
+    """The first of `$VIRTUAL_ENV`, `$CONDA_PREFIX`, `.venv` in the directory, `python3` on the PATH.
+
+    With a cache, an interpreter that had to be run to learn its version is run once.
+    """
+    path, why = _choose(directory, environ)
+    known = _version_by_files(path)
+    if known is None or _is_script(path):
+        known, path = _ask(path, cache)
+    if _numbers(known) < VERSION_MIN:
+        raise UsageError(
+            f"`{path}` ({why}) is Python {known}; jobs need {VERSION_MIN[0]}.{VERSION_MIN[1]} or newer",
+            hint="activate a newer environment, or make one: `python3.11 -m venv .venv`",
+        )
+    return Interpreter(path, why, known)
+
+
+def _choose(directory: Path, environ: Mapping[str, str]) -> tuple[str, str]:
+    active = environ.get("VIRTUAL_ENV")
+    if active:
+        found = _python_in(Path(active))
+        if found is None:
+            raise UsageError(
+                f"`$VIRTUAL_ENV` is `{active}`, and there is no Python in it", hint="`deactivate`, or make it again"
+            )
+        return found, "$VIRTUAL_ENV"
+    conda = environ.get("CONDA_PREFIX")
+    if conda and (found := _python_in(Path(conda))):
+        return found, "$CONDA_PREFIX"
+    if found := _python_in(directory.absolute() / ".venv"):
+        return found, ".venv"
+    on_path = list(_on_path(environ))
+    for found in on_path:
+        if not _is_own(found):
+            return found, "python3 on the PATH"
+    if on_path:
+        return on_path[0], "python3 on the PATH, outlast's own as there is no other"
+    raise NotFound(
+        "there is no Python for the job: no `$VIRTUAL_ENV`, no `$CONDA_PREFIX`, no `.venv`, no `python3` on the PATH",
+        hint="`python3 -m venv .venv` makes an environment here",
     )
 
 
-def _candidates(directory: Path, environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        if environ.get(name):
-            found.append((str(Path(environ[name]) / "bin" / "python"), f"${name}"))
-    found.append((str(directory / ".venv" / "bin" / "python"), "./.venv"))
-    on_path = _on_path(environ)
-    if on_path:
-        found.append((on_path, "python3 on the PATH"))
-    found.append((sys.executable, "outlast's own, there is no other"))
-    return found
+def _python_in(environment: Path) -> str | None:
+    for name in ("python", "python3"):
+        path = environment / "bin" / name
+        if os.access(path, os.X_OK) and path.is_file():
+            return str(path.absolute())
+    return None
 
 
-def _on_path(environ: Mapping[str, str]) -> str | None:
-    """Passing over the tool's own environment, which may stand first on the PATH of a pipx or uv installation."""
-    own = os.path.join(sys.prefix, "bin") if sys.prefix != sys.base_prefix else ""
-    directories = [one for one in environ.get("PATH", os.defpath).split(os.pathsep) if one and one != own]
-    return shutil.which("python3", path=os.pathsep.join(directories))
+def _on_path(environ: Mapping[str, str]) -> Iterator[str]:
+    for name in ("python3", "python"):
+        for directory in environ.get("PATH", os.defpath).split(os.pathsep):
+            path = os.path.join(directory, name)
+            if directory and os.path.isfile(path) and os.access(path, os.X_OK):
+                yield os.path.abspath(path)
 
 
-def _checked_version(path: str) -> str:
-    version = _recorded_version(path) or _asked_version(path)
-    numbers = tuple(int(part) for part in version.split(".")[:2])
-    if numbers < VERSION_MIN:
-        needed = ".".join(str(part) for part in VERSION_MIN)
-        raise UsageError(f"`{path}` is Python {version}, a job needs {needed} or newer", hint="activate another environment")
-    return version
+def _is_own(path: str) -> bool:
+    """Whether it is of the environment in which this tool was installed, by pipx or uv perhaps. A system's Python is everybody's."""
+    if sys.prefix == sys.base_prefix:
+        return False
+    return os.path.realpath(os.path.dirname(os.path.dirname(path))) == os.path.realpath(sys.prefix)
 
 
-def _recorded_version(path: str) -> str:
-    """As an environment's own pyvenv.cfg has it: nothing needs to be run."""
+def _version_by_files(path: str) -> str | None:
+    """Without running it: from the environment's own records, or from the name of what it is a link to."""
+    prefix = Path(path).parent.parent
     try:
-        lines = (Path(path).parent.parent / "pyvenv.cfg").read_text().splitlines()
+        for line in (prefix / "pyvenv.cfg").read_text(errors="replace").splitlines():
+            if found := _VERSION.match(line):
+                return found[1]
     except OSError:
-        return ""
-    for line in lines:
-        name, _, value = line.partition("=")
-        if name.strip() in ("version", "version_info"):
-            parts = value.strip().split(".")
-            if len(parts) >= 2 and all(part.isdigit() for part in parts[:2]):
-                return ".".join(part for part in parts[:3] if part.isdigit())
-    return ""
-
-
-def _asked_version(path: str) -> str:
-    if os.path.realpath(path) == os.path.realpath(sys.executable):
-        return ".".join(str(part) for part in sys.version_info[:3])
-    ask = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
+        pass
     try:
-        answer = subprocess.run(
-            [path, "-I", "-S", "-c", ask], capture_output=True, text=True, timeout=ASK_SECONDS_MAX, check=True
+        records = [found[1] for name in os.listdir(prefix / "conda-meta") if (found := _CONDA_RECORD.fullmatch(name))]
+    except OSError:
+        records = []
+    if records:
+        return records[0]
+    named = _VERSIONED_NAME.fullmatch(os.path.basename(os.path.realpath(path)))
+    return named[1] if named else None
+
+
+def _is_script(path: str) -> bool:
+    """A shim, as pyenv's: which Python it starts depends on where it is called."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _ask(path: str, cache: Path | None) -> tuple[str, str]:
+    """(version, the real interpreter's path)."""
+    status = os.stat(path)
+    key = f"{path} {status.st_mtime_ns} {status.st_size} {os.getcwd() if _is_script(path) else ''}"
+    remembered = _recall(cache)
+    if key in remembered and os.path.exists(remembered[key][1]):
+        return remembered[key]
+    try:
+        done = subprocess.run(
+            [path, "-I", "-c", _QUESTION],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ASK_SECONDS_MAX,
+            check=True,
         )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise UsageError(f"`{path}` cannot be run: {error}", hint="activate another environment") from error
-    return answer.stdout.strip()
+        version, _, executable = done.stdout.strip().partition(" ")
+        _numbers(version)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise UsageError(f"`{path}` does not run: {error}", hint="activate another environment") from error
+    answer = (version, executable if _is_script(path) and os.path.isabs(executable) else path)
+    _remember(cache, {**remembered, key: answer})
+    return answer
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:3])
+
+
+def _recall(cache: Path | None) -> dict[str, tuple[str, str]]:
+    try:
+        known = json.loads((cache / "pythons.json").read_bytes()) if cache is not None else {}
+        return {str(key): (str(version), str(path)) for key, (version, path) in known.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _remember(cache: Path | None, known: Mapping[str, tuple[str, str]]) -> None:
+    if cache is None:
+        return
+    newest = dict(list(known.items())[-REMEMBERED_MAX:])
+    temporary = cache / f".pythons-{os.getpid()}"
+    try:
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(newest))
+        temporary.replace(cache / "pythons.json")
+    except OSError:
+        temporary.unlink(missing_ok=True)

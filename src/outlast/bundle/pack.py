@@ -1,0 +1,188 @@
+"""From a working directory to a bundle in the home.
+
+The order of writes: packs, then the bundle that names them, create-only. A submit that dies in between leaves packs that nothing
+names; the next one makes the same packs, finds them there, and goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from outlast.bundle.contents import Contents
+from outlast.bundle.git import Dirty
+from outlast.bundle.listing import File, excess_of
+from outlast.bundle.memory import Kept, Memory
+from outlast.bundle.publish import find_record, serves
+from outlast.bundle.report import REPORTED_MAX, LeftOut, is_shipped, named_by, script_of
+from outlast.bundle.see import Seen, see
+from outlast.bundle.ship import ship_all, ship_changes
+from outlast.clock import Clock
+from outlast.errors import Denied, NotFound, UsageError
+from outlast.spec.spec import Target
+from outlast.store.store import Store
+
+__all__ = ["LeftOut", "Packed", "pack"]
+
+
+@dataclass(frozen=True)
+class Packed:
+    digest: str
+    files: int
+    bytes: int
+    uploaded_bytes: int
+    left_out: tuple[LeftOut, ...] = ()
+    commit: str = ""
+    dirty: bool = False
+    """The working directory is not what the commit says."""
+
+
+def pack(
+    store: Store,
+    directory: Path,
+    *,
+    extra: Sequence[Path] = (),
+    cache: Path,
+    clock: Clock,
+    target: Target | None = None,
+) -> Packed:
+    """Ships the directory as it is now. With a target, it must be among what is shipped, and what it names is looked for too."""
+    directory = _checked(directory)
+    extra = [Path(os.path.abspath(one)) for one in extra]
+    memory = Memory(cache)
+    contents = Contents(store)
+    with ExitStack() as stack:
+        seen = see(directory, extra, _apart(directory, store, cache), memory, clock.now(), stack)
+        if _is_there(seen, store, contents):
+            assert seen.before is not None
+            kept = seen.before
+        else:
+            kept = _ship(seen, store, contents, memory)
+            memory.keep(seen.name, kept)
+    left_out = [LeftOut(*one) for one in kept.left_out]
+    if target is not None:
+        shipped = set(kept.tree.complete().paths)
+        _check_target(target, shipped, directory)
+        told = {one.path for one in left_out}
+        left_out += [one for one in named_by(directory, target, shipped) if one.path not in told]
+    return Packed(
+        digest=kept.digest,
+        files=kept.files,
+        bytes=kept.bytes,
+        uploaded_bytes=contents.uploaded_bytes,
+        left_out=tuple(left_out[:REPORTED_MAX]),
+        commit=kept.commit,
+        dirty=kept.dirty,
+    )
+
+
+def _is_there(seen: Seen, store: Store, contents: Contents) -> bool:
+    """Nothing has changed since this home was given the same listing, and it still has all of it."""
+    before = seen.before
+    if before is None or before.state is None or seen.fresh or seen.unread or before.state.url != store.url:
+        return False
+    if seen.commit != before.commit or not contents.has_packs(before.state.packs):
+        return False
+    return find_record(store, before.digest) is not None
+
+
+def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory) -> Kept:
+    before = seen.before
+    if (
+        before is not None
+        and seen.fresh is None
+        and seen.unread
+        and serves(store, contents, before.state, before.files - len(seen.unread))
+        and find_record(store, before.digest) is not None
+    ):
+        digest, state = ship_changes(seen, store, contents, memory.begun_ns)
+    else:
+        digest, state = ship_all(seen, store, contents, memory)
+    if seen.fresh is not None or seen.refused:
+        _check_files(seen.tree.files(), seen.directory)
+    if seen.fresh is not None:
+        seen.left_out += seen.fresh.large(seen.directory)
+    dirty, clean = _dirty(seen, digest)
+    return Kept(
+        # A file that was refused for its content is in no row: only a new look sees it change.
+        key="" if seen.refused else seen.key,
+        digest=digest,
+        tree=seen.tree,
+        files=len(seen.tree.paths),
+        bytes=sum(seen.tree.sizes),
+        left_out=[(one.path, one.bytes, one.why) for one in seen.left_out],
+        reported_at=seen.reported_at,
+        commit=seen.commit,
+        dirty=dirty,
+        clean=clean,
+        state=state,
+    )
+
+
+def _dirty(seen: Seen, digest: str) -> tuple[bool, str]:
+    """Whether the commit has something else, and the digest of what it has, as far as it is known."""
+    if seen.survey is None or seen.survey.has_untracked:
+        return seen.survey is not None, ""
+    before = seen.before
+    if before is not None and (before.key, before.commit) == (seen.key, seen.commit):
+        if before.clean:
+            return digest != before.clean, before.clean
+        if digest == before.digest:
+            return before.dirty, ""
+    if seen.fresh is not None and seen.fresh.dirty is not None:
+        dirty = seen.fresh.dirty.finish()
+    else:
+        with closing(Dirty(seen.survey.program, seen.directory)) as question:
+            question.go_on()
+            dirty = question.finish()
+    return dirty, "" if dirty else digest
+
+
+def _checked(directory: Path) -> Path:
+    directory = Path(os.path.abspath(directory))
+    if not directory.is_dir():
+        raise NotFound(f"there is no directory `{directory}`", hint="stand in the project's directory")
+    if not os.access(directory, os.R_OK | os.X_OK):
+        raise Denied(f"`{directory}` cannot be read", hint=f"`chmod u+rx {directory}`")
+    return directory
+
+
+def _check_files(files: Mapping[bytes, File], directory: Path) -> None:
+    if not files:
+        raise UsageError(
+            f"there is nothing to ship in `{directory}`",
+            hint="stand in the project's directory; ignored files do not count",
+        )
+    problem = excess_of(files)
+    if problem:
+        largest = sorted(files.values(), key=lambda file: -file.bytes)[:3]
+        named = ", ".join(f"`{os.fsdecode(file.path)}` ({file.bytes:,} bytes)" for file in largest)
+        raise UsageError(
+            f"`{directory}` cannot be shipped: {problem}",
+            hint=f"list data in `.outlastignore`; the largest files are {named}",
+        )
+
+
+def _check_target(target: Target, shipped: set[bytes], directory: Path) -> None:
+    if not is_shipped(target, shipped):
+        script = script_of(target)
+        raise UsageError(
+            f"`{script}` is there and is left out of the bundle, by git's or `.outlastignore`'s rules",
+            hint=f"`git -C {directory} check-ignore -v {script}` tells which; `git add -f {script}` ships it",
+        )
+
+
+def _apart(directory: Path, store: Store, cache: Path) -> list[bytes]:
+    """Our own places, if they lie inside of what is shipped."""
+    found = []
+    for path in (Path(store.url.removeprefix("file://")), cache):
+        try:
+            inside = os.path.relpath(os.path.realpath(path), os.path.realpath(directory))
+        except ValueError:
+            continue
+        if path.is_absolute() and inside != "." and not inside.startswith(".."):
+            found.append(os.fsencode(inside) + b"/")
+    return found

@@ -1,0 +1,141 @@
+"""Contents into packs, then the listing into the home: for what has changed alone where that is enough, else for all."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from outlast.bundle.contents import Contents
+from outlast.bundle.crew import read_rows
+from outlast.bundle.listing import Place, digest_of
+from outlast.bundle.memory import HomeState, Memory
+from outlast.bundle.publish import publish_changes, publish_whole, serves
+from outlast.bundle.reading import Content, chunks_of, read_content
+from outlast.bundle.report import LeftOut
+from outlast.bundle.rules import CREDENTIAL, looks_like_key
+from outlast.bundle.see import Seen
+from outlast.bundle.tree import UNTRUSTED, Tree, lasting, mode_of
+from outlast.store.store import Store
+
+PACKS_OF_CHANGES_MAX = 32
+TIDIED_BYTES_MAX = 256 << 10
+"""Changes whose contents lie in more packs have some of them, up to so many bytes, put together: unpacking reads every pack."""
+
+
+def ship_changes(seen: Seen, store: Store, contents: Contents, begun_ns: int) -> tuple[str, HomeState]:
+    """The digest of the listing, which is in the home. Only the contents of known files have changed, and the state serves."""
+    assert seen.before is not None and seen.before.state is not None
+    state = seen.before.state
+    places = {place for place in state.changes.values() if place is not None}
+    tree = seen.tree.complete()
+    before = {row: tree.file(row) for row in seen.unread}
+    contents.recall(_places_of_changes(tree, state), contents.sizes_of(place.pack for place in places))
+    _read(seen, sorted(seen.unread), contents, begun_ns)
+    changed = {file.path for row, file in before.items() if tree.file(row) != file}
+    _drop_refused(seen)
+    if not changed:
+        return seen.before.digest, state
+    _note(state, tree, contents, changed)
+    _tidy(tree, state, contents)
+    digest = digest_of(tree.rows())
+    contents.uploaded_bytes += publish_changes(store, contents, tree, digest, state)
+    return digest, state
+
+
+def ship_all(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tuple[str, HomeState]:
+    """The same, whatever has changed and whatever the home has."""
+    before = seen.before.tree.complete().files() if seen.before is not None else {}
+    state = seen.before.state if seen.before is not None else None
+    tree = seen.tree.complete()
+    contents.recall(*memory.recall_places(store.url))
+    if state is not None and state.url == store.url:
+        contents.recall(_places_of_changes(tree, state), state.packs)
+    if not contents.places:
+        contents.learn()
+    unread = [
+        row
+        for row, (size, sha256) in enumerate(zip(tree.sizes, tree.sha256s, strict=True))
+        if row in seen.unread or (size and not contents.has(sha256))
+    ]
+    _read(seen, unread, contents, memory.begun_ns)
+    _drop_refused(seen)
+    digest = digest_of(tree.rows())
+    memory.keep_places(store.url, contents.places, contents.sizes_of(place.pack for place in contents.places.values()))
+    if state is not None and state.url == store.url:
+        after = tree.files()
+        _note(
+            state,
+            tree,
+            contents,
+            {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)},
+        )
+        if serves(store, contents, state, len(tree.paths)):
+            contents.uploaded_bytes += publish_changes(store, contents, tree, digest, state)
+            return digest, state
+    whole, written_bytes = publish_whole(store, contents, tree, digest)
+    contents.uploaded_bytes += written_bytes
+    return digest, whole
+
+
+def _read(seen: Seen, rows: Sequence[int], contents: Contents, begun_ns: int) -> None:
+    """Each file is read once, on its way into a pack if the home has not got its content."""
+    tree = seen.tree
+    for row, content in read_rows(tree, rows):
+        if content.data is not None and looks_like_key(content.data):
+            seen.refused.append(row)
+            continue
+        tree.sizes[row], tree.sha256s[row] = content.bytes, content.sha256
+        tree.modes[row] = mode_of(content.marks[4])
+        tree.marks[row] = lasting(content.marks, begun_ns) if content.settled else UNTRUSTED
+        if content.bytes and not contents.has(content.sha256):
+            _add(contents, content, tree.sources[row], tree.paths[row])
+    contents.flush()
+
+
+def _add(contents: Contents, content: Content, source: bytes, name: bytes) -> None:
+    if content.data is not None:
+        contents.add(content.sha256, content.data)
+    else:
+        contents.add_large(content.sha256, content.bytes, chunks_of(source, name, content))
+
+
+def _drop_refused(seen: Seen) -> None:
+    tree = seen.tree
+    seen.left_out += [LeftOut(os.fsdecode(tree.paths[row]), tree.sizes[row], CREDENTIAL) for row in seen.refused]
+    tree.drop(seen.refused)
+
+
+def _note(state: HomeState, tree: Tree, contents: Contents, changed: Iterable[bytes]) -> None:
+    for path in changed:
+        row = tree.row_of(path)
+        state.changes[path] = None if row is None else contents.places.get(tree.sha256s[row])
+
+
+def _places_of_changes(tree: Tree, state: HomeState) -> dict[str, Place]:
+    rows = ((tree.row_of(path), place) for path, place in state.changes.items())
+    return {tree.sha256s[row]: place for row, place in rows if row is not None and place is not None}
+
+
+def _tidy(tree: Tree, state: HomeState, contents: Contents) -> None:
+    used: Counter[str] = Counter()
+    for path, place in state.changes.items():
+        row = tree.row_of(path)
+        if place is not None and row is not None:
+            used[place.pack] += tree.sizes[row]
+    if len(used) <= PACKS_OF_CHANGES_MAX:
+        return
+    left_bytes = TIDIED_BYTES_MAX
+    small = set()
+    for pack, size in sorted(used.items(), key=lambda one: one[1]):
+        left_bytes -= size
+        if left_bytes >= 0:
+            small.add(pack)
+    moved = [path for path, place in state.changes.items() if place is not None and place.pack in small]
+    for path in moved:
+        row = tree.row_of(path)
+        content = read_content(tree.sources[row], path) if row is not None else None
+        if row is not None and content is not None and content.data and content.sha256 == tree.sha256s[row]:
+            contents.add(content.sha256, content.data)
+    contents.flush()
+    _note(state, tree, contents, moved)
