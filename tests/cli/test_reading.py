@@ -270,3 +270,23 @@ def test_a_copied_home_works_wherever_it_lies(saved: User, tmp_path: Path) -> No
     said = saved.outlast("show", f"{tmp_path}/copy/jobs/saved", "--json")
     assert said.json["folder"] == f"{tmp_path}/copy/jobs/saved" and said.json["state"] == "succeeded"
     assert saved.outlast("logs", f"{tmp_path}/copy/jobs/saved").out.endswith("saved\n")
+
+
+def test_a_job_of_the_same_id_in_a_home_made_anew_is_another_job(user: User) -> None:
+    import shutil
+
+    user.write("train.py", "")
+    assert user.outlast("run", "--job-id", "same", "train.py").code == 0
+    assert user.outlast("jobs", "--json").json[0]["state"] == "succeeded"
+    shutil.rmtree(user.home)
+    user.write("train.py", "raise SystemExit(2)")
+    assert user.outlast("run", "--job-id", "same", "train.py").code == 1
+    assert user.outlast("jobs", "--json").json[0]["state"] == "failed"
+
+
+def test_a_damaged_cache_is_only_slower(saved: User) -> None:
+    saved.outlast("jobs")
+    for content in (b"[]", b"{}", b"\xff", b'{"home": 5, "rows": []}'):
+        for cache in (saved.outlast_dir / "cache").glob("jobs-*.json"):
+            cache.write_bytes(content)
+        assert [row["job"] for row in saved.outlast("jobs", "--json").json] == ["saved"]

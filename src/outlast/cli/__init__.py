@@ -20,7 +20,11 @@ def main() -> int:
             return end_with(error)
     from outlast.cli.edge import run
 
-    return run(sys.argv[1:])
+    code = run(sys.argv[1:])
+    if sys.argv[1:2] == ["jobs"]:
+        # Everything is out; taking a thousand jobs to pieces, object by object, would cost as much as listing them.
+        os._exit(code)
+    return code
 
 
 def _page(args: list[str]) -> str | None:

@@ -48,14 +48,16 @@ def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
     engines: list[Rehearsed] = []
     with TemporaryDirectory(prefix="outlast-dry-") as scratch:
         pretended = world.over(
-            lambda store: _kept(stores, Dry(store)), lambda engine: _kept(engines, Rehearsed(engine))
+            lambda store: _kept(stores, Dry(store)),
+            lambda engine: _kept(engines, Rehearsed(engine)),
+            user_dir=Path(scratch),
         )
         asked = replace(
             asked,
             home=world.home_url(asked.home),
             from_job=find(world, asked.from_job).folder_url if asked.from_job else "",
         )
-        submitted = submit(replace(pretended, user_dir=Path(scratch)), asked)
+        submitted = submit(pretended, asked)
     writes = [write for store in stores for write in store.writes]
     launches = [launch for engine in engines for launch in engine.started]
     if as_json:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from outlast.folder import layout
 from outlast.store.store import Store
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from outlast.folder.folder import Folder
 
 
-@dataclass(frozen=True)
-class Indexed:
+class Indexed(NamedTuple):
     submitted_at: float
     job: str
     launch: int

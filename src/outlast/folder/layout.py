@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 INDEX_EPOCH_MILLISECONDS = 10**13
 """Index names count down from here, so that a plain list shows the newest first (until the year 2286)."""
 
@@ -34,11 +32,11 @@ def index_parts(key: str) -> tuple[float, str, int]:
     return (INDEX_EPOCH_MILLISECONDS - int(inverse)) / 1000, job, int(launch)
 
 
-@dataclass(frozen=True)
 class JobKeys:
     """The keys of one job's folder."""
 
-    job: str
+    def __init__(self, job: str) -> None:
+        self.job = job
 
     @property
     def root(self) -> str:

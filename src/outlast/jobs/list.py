@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,8 @@ def list_jobs(
 def _rows(world: World, home: Home) -> Iterator[Row]:
     remembered = _Remembered(world.cache_dir, home)
     for indexed in home.jobs():
-        key = f"{indexed.job}-{indexed.launch}"
+        # With its time: a job that was deleted and submitted again under the same id is another one.
+        key = f"{indexed.submitted_at:.3f}-{indexed.job}-{indexed.launch}"
         row = remembered.get(key)
         if row is None:
             row = _row(world, home, indexed)
@@ -93,14 +94,17 @@ class _Remembered:
     """Rows of ended jobs in the user's cache: only a cache, and rewritten whole."""
 
     def __init__(self, cache_dir: Path, home: Home) -> None:
-        digest = hashlib.sha256(home.url.encode()).hexdigest()[:16]
-        self._path = cache_dir / f"jobs-{digest}.json"
+        self._home = home.url
+        self._path = cache_dir / f"jobs-{zlib.crc32(os.fsencode(home.url)):08x}.json"
         self._new = False
         self._seen: dict[str, Row] = {}
+        self._rows: dict[str, Row] = {}
         try:
-            self._rows: dict[str, Row] = json.loads(self._path.read_bytes())
-        except (OSError, ValueError):
-            self._rows = {}
+            document = json.loads(self._path.read_bytes())
+            if document["home"] == home.url:
+                self._rows = dict(document["rows"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return
 
     def get(self, key: str) -> Row | None:
         row = self._rows.get(key)
@@ -118,7 +122,7 @@ class _Remembered:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = self._path.with_name(f".{self._path.name}-{os.getpid()}")
-            temporary.write_text(json.dumps(self._seen))
+            temporary.write_text(json.dumps({"home": self._home, "rows": self._seen}))
             temporary.replace(self._path)
         except OSError:
             # Without a cache the next list is slower, nothing else.

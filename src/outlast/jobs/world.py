@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING
@@ -22,16 +21,24 @@ HOMES_MAX = 100
 """How many homes are remembered, so that `jobs` and `stop` look in all that this user has used."""
 
 
-@dataclass
 class World:
-    clock: Clock
-    random: Random
-    user_dir: Path
-    open_store: Callable[[str], Store]
-    make_engine: Callable[[str], Engine]
-    environ: Mapping[str, str] = field(default_factory=dict)
-    _engines: dict[str, Engine] = field(default_factory=dict)
-    _homes: dict[str, Home] = field(default_factory=dict)
+    def __init__(
+        self,
+        clock: Clock,
+        random: Random,
+        user_dir: Path,
+        open_store: Callable[[str], Store],
+        make_engine: Callable[[str], Engine],
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.clock = clock
+        self.random = random
+        self.user_dir = user_dir
+        self.open_store = open_store
+        self.make_engine = make_engine
+        self.environ: Mapping[str, str] = environ if environ is not None else {}
+        self._engines: dict[str, Engine] = {}
+        self._homes: dict[str, Home] = {}
 
     @property
     def cache_dir(self) -> Path:
@@ -98,14 +105,21 @@ class World:
             return []
         return [url for url in known if isinstance(url, str)] if isinstance(known, list) else []
 
-    def over(self, wrap_store: Callable[[Store], Store], wrap_engine: Callable[[Engine], Engine]) -> World:
+    def over(
+        self,
+        wrap_store: Callable[[Store], Store],
+        wrap_engine: Callable[[Engine], Engine],
+        *,
+        user_dir: Path | None = None,
+    ) -> World:
         """The same world with every store and engine wrapped: dry runs, recordings, faults."""
-        return replace(
-            self,
+        return type(self)(
+            self.clock,
+            self.random,
+            user_dir or self.user_dir,
             open_store=lambda url: wrap_store(self.open_store(url)),
             make_engine=lambda name: wrap_engine(self.make_engine(name)),
-            _engines={},
-            _homes={},
+            environ=self.environ,
         )
 
 

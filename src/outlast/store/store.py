@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 CHUNK_BYTES = 1 << 20
 """How much `download` yields at a time, at most, and what `upload` likes to be given."""
@@ -13,14 +12,12 @@ KEY_BYTES_MAX = 1024
 """Cloud Storage's limit for an object's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     data: bytes
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     key: str
     generation: int
     bytes: int

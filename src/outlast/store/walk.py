@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from outlast.store.paths import CONTINUED, MARK, generation_of, path_of, segment_of
 
@@ -12,14 +11,14 @@ SCANS_MAX = 4
 """How often a directory is read again because it changed meanwhile."""
 
 
-@dataclass(slots=True)
 class Listing:
     """One directory's segments. A segment may be all three: objects `a` of both kinds exclude each other, `a/b` may be there too."""
 
-    newest: dict[str, int] = field(default_factory=dict)
-    """The highest generation seen, 0 for a plain object."""
+    def __init__(self) -> None:
+        self.newest: dict[str, int] = {}
+        """The highest generation seen, 0 for a plain object."""
 
-    directories: set[str] = field(default_factory=set)
+        self.directories: set[str] = set()
 
 
 def walk(root: str, prefix: str, after: str) -> Iterator[tuple[str, int]]:
