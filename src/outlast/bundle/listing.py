@@ -50,7 +50,7 @@ def is_canonical(path: bytes) -> bool:
 def all_canonical(paths: Sequence[bytes]) -> bool:
     """The same for many, as they come from a file system, which has limits of its own for lengths."""
     joined = b"\0".join(paths)
-    return joined.count(b"\0") == max(0, len(paths) - 1) and _NOT_CANONICAL.search(joined) is None
+    return not paths or (joined.count(b"\0") == len(paths) - 1 and _NOT_CANONICAL.search(joined) is None)
 
 
 def digest_of(files: Iterable[tuple[bytes, str, int, str]]) -> str:

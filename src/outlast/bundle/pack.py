@@ -19,7 +19,7 @@ from outlast.bundle.memory import Kept, Memory
 from outlast.bundle.publish import find_record, serves
 from outlast.bundle.report import REPORTED_MAX, LeftOut, is_shipped, named_by, script_of
 from outlast.bundle.see import Seen, see
-from outlast.bundle.ship import ship_all, ship_changes
+from outlast.bundle.ship import nothing_to_ship, ship_all, ship_changes
 from outlast.clock import Clock
 from outlast.errors import Denied, NotFound, UsageError
 from outlast.spec.spec import Target
@@ -91,6 +91,8 @@ def _is_there(seen: Seen, store: Store, contents: Contents) -> bool:
 
 def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory) -> Kept:
     before = seen.before
+    if seen.fresh is not None:
+        _check_files(seen.tree.files(), seen.directory)
     if (
         before is not None
         and seen.fresh is None
@@ -101,8 +103,6 @@ def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory) -> Kept:
         digest, state = ship_changes(seen, store, contents, memory.begun_ns)
     else:
         digest, state = ship_all(seen, store, contents, memory)
-    if seen.fresh is not None or seen.refused:
-        _check_files(seen.tree.files(), seen.directory)
     if seen.fresh is not None:
         seen.left_out += seen.fresh.large(seen.directory)
     dirty, clean = _dirty(seen, digest)
@@ -152,10 +152,7 @@ def _checked(directory: Path) -> Path:
 
 def _check_files(files: Mapping[bytes, File], directory: Path) -> None:
     if not files:
-        raise UsageError(
-            f"there is nothing to ship in `{directory}`",
-            hint="stand in the project's directory; ignored files do not count",
-        )
+        raise nothing_to_ship(directory)
     problem = excess_of(files)
     if problem:
         largest = sorted(files.values(), key=lambda file: -file.bytes)[:3]

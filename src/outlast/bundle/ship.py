@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from outlast.bundle.contents import Contents
 from outlast.bundle.crew import read_rows
@@ -16,6 +17,7 @@ from outlast.bundle.report import LeftOut
 from outlast.bundle.rules import CREDENTIAL, looks_like_key
 from outlast.bundle.see import Seen
 from outlast.bundle.tree import UNTRUSTED, Tree, lasting, mode_of
+from outlast.errors import UsageError
 from outlast.store.store import Store
 
 PACKS_OF_CHANGES_MAX = 32
@@ -32,7 +34,7 @@ def ship_changes(seen: Seen, store: Store, contents: Contents, begun_ns: int) ->
     before = {row: tree.file(row) for row in seen.unread}
     contents.recall(_places_of_changes(tree, state), contents.sizes_of(place.pack for place in places))
     _read(seen, sorted(seen.unread), contents, begun_ns)
-    changed = {file.path for row, file in before.items() if tree.file(row) != file}
+    changed = {file.path for row, file in before.items() if tree.file(row) != file or row in seen.refused}
     _drop_refused(seen)
     if not changed:
         return seen.before.digest, state
@@ -104,6 +106,15 @@ def _drop_refused(seen: Seen) -> None:
     tree = seen.tree
     seen.left_out += [LeftOut(os.fsdecode(tree.paths[row]), tree.sizes[row], CREDENTIAL) for row in seen.refused]
     tree.drop(seen.refused)
+    if not tree.paths:
+        raise nothing_to_ship(seen.directory)
+
+
+def nothing_to_ship(directory: Path) -> UsageError:
+    return UsageError(
+        f"there is nothing to ship in `{directory}`",
+        hint="stand in the project's directory; ignored files do not count",
+    )
 
 
 def _note(state: HomeState, tree: Tree, contents: Contents, changed: Iterable[bytes]) -> None:

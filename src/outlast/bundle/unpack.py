@@ -63,7 +63,7 @@ def _unpack_pack(
     store: Store, pack: str, contents: list[tuple[int, int, str]], wanted: dict[str, list[File]], root: bytes
 ) -> None:
     key = layout.pack(pack)
-    stream = Stream(store.download(key), key, store.url)
+    stream = Stream(_download(store, key), key)
     for offset, size, sha256 in contents:
         stream.skip_to(offset)
         first, *others = wanted[sha256]
@@ -82,10 +82,9 @@ def _unpack_pack(
 class Stream:
     """A pack's bytes, from its beginning to its end, once."""
 
-    def __init__(self, chunks: Iterator[bytes], key: str, url: str) -> None:
+    def __init__(self, chunks: Iterator[bytes], key: str) -> None:
         self._chunks = chunks
         self._key = key
-        self._url = url
         self._chunk = memoryview(b"")
         self._at = 0
         """The offset of what comes next."""
@@ -119,13 +118,18 @@ class Stream:
         while not self._chunk:
             try:
                 self._chunk = memoryview(next(self._chunks))
-            except KeyMissing:
-                raise Damaged(f"`{self._key}` is gone from `{self._url}`", hint=_AGAIN) from None
             except StopIteration:
                 raise Damaged(f"`{self._key}` ends after {self._at:,} bytes, too early", hint=_AGAIN) from None
         piece, self._chunk = self._chunk[:size], self._chunk[size:]
         self._at += len(piece)
         return piece
+
+
+def _download(store: Store, key: str) -> Iterator[bytes]:
+    try:
+        yield from store.download(key)
+    except KeyMissing:
+        raise Damaged(f"`{key}` is gone from `{store.url}`", hint=_AGAIN) from None
 
 
 _AGAIN = "submit the job again from its directory: what is missing is shipped again"
