@@ -1,0 +1,46 @@
+"""The agent, or its whole machine, dies before or after every kind of write of an attempt: the job ends like one that nobody killed."""
+
+from __future__ import annotations
+
+import pytest
+
+from outlast.jobs.submit import submit
+from outlast.jobs.watch import wait
+from outlast.testing import crash
+from outlast.testing.crash import AGENT_POINTS, BOOT, Point, agent_points
+from tests.crash.conftest import TOTAL, Laptop
+
+KILL_POINTS = 60
+"""Compared with the list: who adds a kind of write adds its points."""
+
+UNKILLED = {("chunk", "part"), ("put", "tail")}
+
+
+def run(laptop: Laptop, point: Point | None) -> str:
+    crash.plan(laptop.user_dir, point)
+    job = submit(laptop.world(BOOT), laptop.asked("job")).job
+    status = wait(laptop.world(BOOT), job)
+    assert status.state == "succeeded"
+    assert status.head.checkpoints[-1].complete
+    assert job.folder.store.get(f"{job.folder.keys.outputs}total.txt").data == TOTAL.encode()
+    keys = [entry.key for entry in job.folder.store.list(job.folder.keys.root)]
+    kept = {job.folder.keys.manifest(one.name) for one in status.head.checkpoints}
+    assert kept <= set(keys)
+    return status.state
+
+
+def test_the_list_of_points_knows_every_kind_of_write(laptop: Laptop, capsys: pytest.CaptureFixture[str]) -> None:
+    run(laptop, None)
+    known = {(operation, kind) for operation, kind, _ in AGENT_POINTS}
+    with capsys.disabled():
+        print(f"\nattempt: {len(agent_points())} kill points")
+    assert crash.seen(laptop.user_dir) - UNKILLED == known - UNKILLED
+    assert len(agent_points()) == KILL_POINTS
+
+
+@pytest.mark.parametrize(
+    "point", agent_points(), ids=lambda point: "-".join(str(part) for part in vars(point).values())
+)
+def test_a_death_at_any_write_is_survived(laptop: Laptop, point: Point) -> None:
+    run(laptop, point)
+    assert (laptop.user_dir / crash.DONE).exists(), "nobody died: the point was never reached"
