@@ -71,6 +71,7 @@ class _Run:
         self.engine: Engine = self.world.engine(record.engine)
         self.attempt = 0
         self.began_at = 0.0
+        self.restored_step: int | None = None
         self.paused_at: float | None = None
         self.watch: Watch | None = None
         self.writing = False
@@ -98,6 +99,7 @@ class _Run:
     def _begin(self, head: Head) -> None:
         self.attempt = head.attempt
         self.began_at = self.clock.monotonic()
+        self.restored_step = head.attempts[str(head.attempt)].resumed_from_step
         self.paused_at, self.watch, self.writing = None, None, False
         if head.attempt > 1:
             self.runner.report(f"  {self._beginning(head)}")
@@ -190,9 +192,15 @@ class _Run:
 
     def _is_time(self, kill: Kill) -> bool:
         """By the reference's clock: when the kill is to come, less what the restored checkpoint had done already."""
-        if self.reference is None or self.watch is None:
-            return self.reference is None
-        done = [one.seconds for one in self.reference.seen if self.watch.restored.get(one.path) == one.digest]
+        if self.reference is None:
+            return True
+        if self.reference.by_library:
+            restored = self.restored_step
+            done = [one.seconds for one in self.reference.commits if restored is not None and one.step <= restored]
+        elif self.watch is not None:
+            done = [one.seconds for one in self.reference.seen if self.watch.restored.get(one.path) == one.digest]
+        else:
+            return False
         wait = kill.share * self.reference.seconds - max(done, default=0.0)
         return self.clock.monotonic() - self.began_at >= wait
 

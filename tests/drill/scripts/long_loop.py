@@ -6,6 +6,7 @@ import time
 
 import outlast
 
+random.seed(3)
 state = outlast.State(weight=0.0)
 for _ in outlast.steps(86_400 * 1000, state, save_every="1h"):
     state.weight = 0.5 * state.weight + random.random()
