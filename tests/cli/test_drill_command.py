@@ -1,0 +1,60 @@
+"""`outlast drill`, as it is typed; what it finds is tested in tests/drill."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.user import User
+
+LOOP = """
+import random, time
+import outlast
+random.seed(1)
+state = outlast.State(total=0.0)
+for step in outlast.steps(120, state, save_steps=10):
+    state.total += random.random()
+    time.sleep(0.01)
+(outlast.output_dir() / "total.txt").write_text(repr(state.total))
+"""
+
+
+def test_a_training_that_survives_is_exit_code_0_and_the_report_is_on_stdout(user: User) -> None:
+    user.write("train.py", LOOP)
+    said = user.outlast("drill", "--seed", "5", "train.py")
+    assert said.code == 0, said.out + said.err
+    assert said.out.count("Kill ") == 3 and "Bit-identical" in said.out and "Survived" in said.out
+
+
+def test_with_json_the_report_is_on_stderr_and_one_object_on_stdout(user: User) -> None:
+    user.write("train.py", LOOP)
+    said = user.outlast("drill", "--kills", "3", "--steps", "60", "--json", "train.py")
+    assert said.code == 0, said.err
+    assert list(said.json) == ["survived", "identical", "kills", "attempts", "steps_lost", "goodput", "problems"]
+    assert said.json["survived"] is True and said.json["identical"] is True and said.json["problems"] == []
+    assert "Kill 1" in said.err
+
+
+def test_too_short_is_exit_code_2_and_not_survived(user: User) -> None:
+    user.write("train.py", "print('done')")
+    said = user.outlast("drill", "train.py")
+    assert said.code == 2 and said.err.startswith("error: too short")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (["drill"], "no target"),
+        (["drill", "train.py", "--seed", "1"], "stands behind the target"),
+        (["drill", "--kills", "0", "train.py"], "between 1 and 100"),
+        (["drill", "--seed", "x", "train.py"], "between 0 and"),
+        (["drill", "--tolerance", "-1", "train.py"], "at least 0"),
+        (["drill", "--tolerance", "nan", "train.py"], "at least 0"),
+        (["drill", "--steps", "5", "--for", "1m", "train.py"], "exclude each other"),
+        (["drill", "--for", "soon", "train.py"], "is no duration"),
+        (["drill", "--like", "nothing"], "no job `nothing`"),
+    ],
+)
+def test_a_wrong_drill_is_answered_with_what_is_legal(user: User, line: list[str], words: str) -> None:
+    user.write("train.py", "")
+    said = user.outlast(*line)
+    assert said.code in (2, 3) and said.err.startswith("error: ") and words in said.err
