@@ -20,6 +20,7 @@ from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine.trainer import ProcessChild
 from outlast.spec.spec import Spec
 from outlast.store.registry import open_store
+from outlast.store.store import Store
 
 EXIT_FAILED = 1
 AWAY_SECONDS = (1.0, 30.0)
@@ -30,23 +31,36 @@ WARM = ("hashlib", "zipfile", "outlast.bundle.trainer", "outlast.bundle.unpack",
 T = TypeVar("T")
 
 
-def boot(directory: Path) -> int:
+def boot(directory: Path, open_store: Callable[[str], Store] = open_store) -> int:
     """0: the launch is over; 10: only this machine is; anything else: it could not boot, and has said why."""
     paths = MachineDir(directory)
     try:
-        return _boot(paths, paths.read_assignment())
+        return _boot(paths, paths.read_assignment(), open_store)
     except OutlastError as error:
         sys.stderr.write(f"error: {error.message}\n")
         return EXIT_FAILED
 
 
-def warm() -> None:
-    """Imports what a machine comes to need only on its way: the supervisor forks it with all of that in place."""
+def warm(user_dir: Path) -> None:
+    """What a machine comes to need only on its way: the supervisor forks it with all of that in place."""
     for name in WARM:
         importlib.import_module(name)
+    _trainer_root(user_dir / "cache")
 
 
-def _boot(paths: MachineDir, told: Assignment) -> int:
+_roots: dict[Path, Path] = {}
+
+
+def _trainer_root(cache: Path) -> Path:
+    """Looked for once per supervisor, unless somebody cleans the cache."""
+    from outlast.bundle.trainer import trainer_root
+
+    if cache not in _roots or not _roots[cache].is_dir():
+        _roots[cache] = trainer_root(cache)
+    return _roots[cache]
+
+
+def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store]) -> int:
     random = SystemRandom()
     folder = Folder(open_store(told.home), told.job, random)
     try:
@@ -69,7 +83,6 @@ def _boot(paths: MachineDir, told: Assignment) -> int:
 
 
 def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> ProcessChild:
-    from outlast.bundle.trainer import trainer_root
     from outlast.bundle.unpack import unpack
 
     user_dir = paths.path.parents[3]
@@ -78,7 +91,7 @@ def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, laun
         told,
         spec,
         unpack=lambda work: unpack(folder.store, launch.bundle, work),
-        trainer_root=trainer_root(user_dir / "cache"),
+        trainer_root=_trainer_root(user_dir / "cache"),
         clock=SYSTEM,
         allow_changed=launch.args is not None,
     )

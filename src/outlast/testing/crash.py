@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import outlast.machine.boot as real
 from outlast.engines.engine import Capabilities, Engine, Launch, LaunchState
 from outlast.jobs.world import World
+from outlast.machine.boot import boot as boot_machine
 from outlast.store.mortal import Hook, Mortal
 from outlast.store.registry import open_store
 from outlast.store.store import Store
@@ -107,8 +107,7 @@ def boot(directory: Path) -> int:
     user_dir = directory.parents[3]
     planned = json.loads((user_dir / PLAN).read_text())
     point = Point(**planned) if planned else None
-    real.open_store = lambda url: _mortal(open_store(url), user_dir, point)
-    return real.boot(directory)
+    return boot_machine(directory, lambda url: _mortal(open_store(url), user_dir, point))
 
 
 def _mortal(store: Store, user_dir: Path, point: Point | None) -> Store:
@@ -121,9 +120,10 @@ def _mortal(store: Store, user_dir: Path, point: Point | None) -> Store:
                 with (user_dir / SEEN).open("a") as record:
                     record.write(f"{operation} {kind}\n")
             counted[when, operation, kind] += 1
-            if point and (when, operation, kind) == (point.when, point.operation, point.kind):
-                if counted[when, operation, kind] == point.occurrence and _first(user_dir):
-                    die(point.victim)
+            here = (when, operation, kind, counted[when, operation, kind])
+            planned = point and (point.when, point.operation, point.kind, point.occurrence)
+            if point and here == planned and _first(user_dir):
+                die(point.victim)
 
         return look
 
