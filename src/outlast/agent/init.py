@@ -269,8 +269,11 @@ class Init:
         self._asked_to_leave = True
 
     def _say(self, text: str) -> None:
-        sys.stderr.write(f"init: {text}\n")
-        sys.stderr.flush()
+        try:
+            sys.stderr.write(f"init: {text}\n")
+            sys.stderr.flush()
+        except OSError:
+            pass  # a full disk: the machine goes on without this line
 
 
 def _be_agent(directory: Path, boot: Callable[[Path], int], parent: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -16,6 +17,9 @@ from outlast.host.process import Process
 SPOOL_LOG = "log"
 DISK_FULL_BYTES = 1 << 20
 """Less than this is left: a trainer that failed, failed for that."""
+
+RESERVE_BYTES = 32 << 10
+"""Held from the beginning, so that a trainer that fills the disk does not keep its own end from being written down."""
 
 UMASK = 0o022
 EXIT_NOT_FOUND = 127
@@ -68,7 +72,13 @@ class Trainer:
             "out_of_memory": killed and system.oom_kills() > self.oom_kills,
             "disk_full": code != 0 and not killed_by_us and _disk_full(self.paths.run),
         }
-        files.put_json(self.paths.exit(self.attempt), document)
+        try:
+            files.put_json(self.paths.exit(self.attempt), document)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            files.remove(self.paths.reserve)
+            files.put_json(self.paths.exit(self.attempt), document)
 
 
 def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
@@ -76,6 +86,8 @@ def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
     oom_kills = system.oom_kills()
     env = {**order.env, MARK: machine}
     paths.spool.mkdir(mode=0o700, exist_ok=True)
+    if not paths.reserve.exists():
+        files.put(paths.reserve, bytes(RESERVE_BYTES))
     pid = os.fork()
     if pid == 0:
         _exec(order, env, paths.spool / SPOOL_LOG, parent)

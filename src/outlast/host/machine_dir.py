@@ -111,6 +111,11 @@ class MachineDir:
         return self.path / f"exit-{attempt}.json"
 
     @property
+    def reserve(self) -> Path:
+        """Space that is given back when the disk is full."""
+        return self.path / "reserve"
+
+    @property
     def orders(self) -> Path:
         """A FIFO: the agent's bytes to init."""
         return self.path / "orders"

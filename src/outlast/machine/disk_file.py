@@ -56,7 +56,7 @@ class DiskFile:
     def hold(self) -> None:
         """Keeps the content in reach, also when another file takes its name. `Changed` if that has happened already."""
         try:
-            self._held = os.open(self.source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            self._held = os.open(self.source, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise Changed(self.path) from error
 

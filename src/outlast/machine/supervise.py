@@ -29,7 +29,7 @@ FALL_SECONDS = 5.0
 def main(arguments: list[str]) -> int:
     directory, boot, lock = arguments
     os.umask(0o077)
-    run_boot = load(boot)
+    run_boot = load(boot, Path(directory).parent)
     gc.collect()
     gc.freeze()  # what is there now is never looked at again: the pages stay shared with all machines
     supervisor = Supervisor(
@@ -53,13 +53,13 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def load(boot: str) -> Callable[[Path], int]:
-    """`module:function`, and whatever its module's `warm` wants to have imported before the first fork."""
+def load(boot: str, user_dir: Path) -> Callable[[Path], int]:
+    """`module:function`, after whatever its module's `warm` wants to have done before the first fork."""
     module_name, _, function = boot.partition(":")
     module = importlib.import_module(module_name)
     warm = getattr(module, "warm", None)
     if warm is not None:
-        warm()
+        warm(user_dir)
     run_boot: Callable[[Path], int] = getattr(module, function)
     return run_boot
 

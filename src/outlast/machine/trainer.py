@@ -210,7 +210,12 @@ class ProcessChild:
             self._listen(1.0)
 
     def _order(self, order: bytes) -> None:
-        descriptor = os.open(self.paths.orders, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(self.paths.orders, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                raise SystemExit(1) from error  # init is dead, and so is this machine
+            raise
         try:
             os.write(descriptor, order)
         finally:

@@ -31,8 +31,7 @@ def _scan(directory: str, prefix: str, inside: str, found: dict[str, Seen], with
         if entry.name.startswith(LIBRARYS_OWN) or not _is_text(entry.name):
             continue
         try:
-            # `last.ckpt` is often a link to the newest one. What lies outside is not ours to keep.
-            if entry.is_symlink() and not os.path.realpath(entry.path).startswith(inside):
+            if entry.is_symlink() and not _is_followed(entry.path, directory, inside):
                 continue
             if entry.is_dir():
                 _scan(entry.path, f"{prefix}{entry.name}/", inside, found, without, depth + 1)
@@ -40,6 +39,12 @@ def _scan(directory: str, prefix: str, inside: str, found: dict[str, Seen], with
                 found[prefix + entry.name] = Seen.of(entry.stat())
         except OSError:
             continue  # gone in between, or a link that leads nowhere
+
+
+def _is_followed(link: str, directory: str, inside: str) -> bool:
+    """`last.ckpt` is often a link to the newest one. What lies outside is not ours to keep, and a link upwards has no end."""
+    target = os.path.realpath(link) + os.sep
+    return target.startswith(inside) and not (os.path.realpath(directory) + os.sep).startswith(target)
 
 
 def _is_text(name: str) -> bool:
