@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from outlast.bundle import tree
 from tests.bundle.working import Working
+
+
+@pytest.fixture(autouse=True)
+def short_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a file's time is in doubt: enough for the kernels that tests run on, and not so long to wait for."""
+    monkeypatch.setattr(tree, "RACY_NANOSECONDS", 100_000_000)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from outlast.bundle import tree
 from outlast.bundle.pack import Packed, pack
 from outlast.bundle.unpack import unpack
 from outlast.clock import SYSTEM
@@ -70,7 +71,7 @@ class Working:
         return {one.path: one.why for one in self.pack().left_out}
 
     def settle(self) -> None:
-        """As if everything had been written an hour ago: nothing about a file's time is in doubt. Undone by the next write."""
+        """Nothing about a file's time is in doubt any more."""
         settle(self.directory)
 
 
@@ -92,6 +93,6 @@ def settle(directory: Path) -> None:
     probe = directory.parent / "probe"
     while True:
         probe.write_bytes(b"")
-        if probe.stat().st_ctime_ns > newest_ns + 2_100_000_000:
+        if probe.stat().st_ctime_ns > newest_ns + tree.RACY_NANOSECONDS:
             return
-        SYSTEM.sleep(0.05)
+        SYSTEM.sleep(0.005)

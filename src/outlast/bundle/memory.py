@@ -131,7 +131,13 @@ class Memory:
             temporary.write_bytes(MAGIC + hashlib.sha256(body).digest() + body)
             temporary.replace(self._folder / name)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            self._remove(temporary)
+
+    def _remove(self, path: Path) -> None:
+        try:
+            path.unlink()
+        except OSError:
+            pass  # it is not there, or nothing can be done
 
     def _forget_oldest(self) -> None:
         try:

@@ -97,10 +97,10 @@ def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory) -> Kept:
         before is not None
         and seen.fresh is None
         and seen.unread
-        and serves(store, contents, before.state, before.files - len(seen.unread))
+        and serves(store, contents, before.state, before.files)
         and find_record(store, before.digest) is not None
     ):
-        digest, state = ship_changes(seen, store, contents, memory.begun_ns)
+        digest, state = ship_changes(seen, store, contents, memory)
     else:
         digest, state = ship_all(seen, store, contents, memory)
     if seen.fresh is not None:

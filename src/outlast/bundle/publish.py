@@ -40,9 +40,13 @@ def publish_changes(store: Store, contents: Contents, tree: Tree, digest: str, s
 
 def serves(store: Store, contents: Contents, state: HomeState | None, files: int) -> bool:
     """Whether changes to the state's base can be written: it is this home's, it is there with all packs, and they are few."""
-    if state is None or state.url != store.url or len(state.changes) > max(CHANGES_MIN, files // CHANGED_PART_MAX):
+    if state is None or state.url != store.url or not few(state, files):
         return False
     return contents.has_packs(state.packs) and find_record(store, state.base) is not None
+
+
+def few(state: HomeState, files: int) -> bool:
+    return len(state.changes) <= max(CHANGES_MIN, files // CHANGED_PART_MAX)
 
 
 def _put(store: Store, contents: Contents, digest: str, data: bytes) -> int:

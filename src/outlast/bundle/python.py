@@ -175,4 +175,4 @@ def _remember(cache: Path | None, known: Mapping[str, tuple[str, str]]) -> None:
         temporary.write_text(json.dumps(newest))
         temporary.replace(cache / "pythons.json")
     except OSError:
-        temporary.unlink(missing_ok=True)
+        pass  # asked again next time

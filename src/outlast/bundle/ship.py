@@ -11,7 +11,7 @@ from outlast.bundle.contents import Contents
 from outlast.bundle.crew import read_rows
 from outlast.bundle.listing import Place, digest_of
 from outlast.bundle.memory import HomeState, Memory
-from outlast.bundle.publish import publish_changes, publish_whole, serves
+from outlast.bundle.publish import few, publish_changes, publish_whole, serves
 from outlast.bundle.reading import Content, chunks_of, read_content
 from outlast.bundle.report import LeftOut
 from outlast.bundle.rules import CREDENTIAL, looks_like_key
@@ -25,20 +25,25 @@ TIDIED_BYTES_MAX = 256 << 10
 """Changes whose contents lie in more packs have some of them, up to so many bytes, put together: unpacking reads every pack."""
 
 
-def ship_changes(seen: Seen, store: Store, contents: Contents, begun_ns: int) -> tuple[str, HomeState]:
-    """The digest of the listing, which is in the home. Only the contents of known files have changed, and the state serves."""
+def ship_changes(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tuple[str, HomeState]:
+    """The digest of the listing, which is in the home. Only the contents of known files have changed, and the state serves.
+
+    What has not changed is in the home, so nothing need be known of it but its row.
+    """
     assert seen.before is not None and seen.before.state is not None
     state = seen.before.state
-    places = {place for place in state.changes.values() if place is not None}
     tree = seen.tree.complete()
+    contents.recall(_places_of_changes(tree, state), state.packs)
     before = {row: tree.file(row) for row in seen.unread}
-    contents.recall(_places_of_changes(tree, state), contents.sizes_of(place.pack for place in places))
-    _read(seen, sorted(seen.unread), contents, begun_ns)
+    _read(seen, sorted(seen.unread), contents, memory.begun_ns, here=True)
     changed = {file.path for row, file in before.items() if tree.file(row) != file or row in seen.refused}
     _drop_refused(seen)
     if not changed:
         return seen.before.digest, state
     _note(state, tree, contents, changed)
+    if not few(state, len(tree.paths)):
+        seen.unread.clear()
+        return ship_all(seen, store, contents, memory)
     _tidy(tree, state, contents)
     digest = digest_of(tree.rows())
     contents.uploaded_bytes += publish_changes(store, contents, tree, digest, state)
@@ -80,17 +85,18 @@ def ship_all(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tu
     return digest, whole
 
 
-def _read(seen: Seen, rows: Sequence[int], contents: Contents, begun_ns: int) -> None:
-    """Each file is read once, on its way into a pack if the home has not got its content."""
+def _read(seen: Seen, rows: Sequence[int], contents: Contents, begun_ns: int, *, here: bool = False) -> None:
+    """Each file is read once, on its way into a pack if the home has not got its content. `here`: the rows' old ones are there."""
     tree = seen.tree
     for row, content in read_rows(tree, rows):
         if content.data is not None and looks_like_key(content.data):
             seen.refused.append(row)
             continue
+        known = here and content.sha256 == tree.sha256s[row]
         tree.sizes[row], tree.sha256s[row] = content.bytes, content.sha256
         tree.modes[row] = mode_of(content.marks[4])
         tree.marks[row] = lasting(content.marks, begun_ns) if content.settled else UNTRUSTED
-        if content.bytes and not contents.has(content.sha256):
+        if content.bytes and not known and not contents.has(content.sha256):
             _add(contents, content, tree.sources[row], tree.paths[row])
     contents.flush()
 
