@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +46,43 @@ def test_every_bucket_of_goodput_is_documented_twice() -> None:
     for name in STATUS.goodput.document():
         assert name in LITERALS
         assert name in concept
+
+
+SCRIPT = """
+import outlast
+state = outlast.State(count=0)
+for step in outlast.steps(20, state, save_steps=5):
+    state.count += 1
+(outlast.output_dir() / "count.txt").write_text(str(state.count))
+print("done")
+"""
+
+COMMANDS = [
+    "run --dry-run --json train.py",
+    "run --json --job-id one train.py",
+    "run --detach --json --job-id two train.py",
+    "stop --json two",
+    "jobs --json",
+    "show --json one",
+    "logs --json one",
+    "checkpoints --json one",
+    "pull --json one",
+    "config --json",
+]
+
+
+def test_what_the_commands_print_is_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUTLAST_DIR", str(tmp_path / "outlast"))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "train.py").write_text(SCRIPT)
+    for command in COMMANDS:
+        program = [sys.executable, "-m", "outlast.cli", *command.split()]
+        ended = subprocess.run(program, cwd=project, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        documents = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert documents, command
+        rows = documents if len(documents) > 1 or isinstance(documents[0], dict) else documents[0]
+        assert rows, command
+        for row in rows:
+            assert [name for name in row if name not in LITERALS] == [], command
