@@ -13,15 +13,15 @@ from outlast.folder.folder import nonce
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_evidence import problems_of
 from outlast.jobs.drill_like import asked_like
-from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Plan, TooShort, plan_kills
+from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Plan, TooShort, check_kills, plan_kills
 from outlast.jobs.drill_probe import choose_steps
 from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner
 from outlast.jobs.drill_story import Story
-from outlast.jobs.drill_verdict import DrillResult, blame
+from outlast.jobs.drill_verdict import DrillResult, blame, tell
 from outlast.jobs.pull import pull
 from outlast.jobs.submit import ENGINE_DEFAULT
 from outlast.jobs.world import World
-from outlast.results.compare.directories import Comparison, compare_directories, describe
+from outlast.results.compare.directories import Comparison, compare_directories
 from outlast.spec.names import name_of_target
 
 SEEDS = 1 << 32
@@ -51,6 +51,7 @@ def drill(
         raise UsageError(f"`--steps {steps}` leaves no step to drill")
     if tolerance is not None and not tolerance >= 0:
         raise UsageError(f"`--tolerance {tolerance}` is not a number from 0 on")
+    check_kills(kills)
     asked = asked_like(world, asked, like)
     seed = world.random.randrange(SEEDS) if seed is None else seed
     prepared = prepare(
@@ -123,7 +124,7 @@ class Prepared:
             problems=tuple(problems),
             directory=str(self.directory / story.job.id),
         )
-        _tell(result, comparison, report)
+        tell(result, comparison, report)
         return result
 
     def _results(self, story: Story) -> Path:
@@ -140,8 +141,7 @@ class Prepared:
         return self.compared.directories(self._results(self.reference), self._results(again))
 
     def remove(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)
-        self.runner.world.forget_home(self.reference.job.home)
+        _remove(self.runner.world, self.directory)
 
     def tidy(self, result: DrillResult) -> None:
         """Only the results of the killed training stay, and those until the next drill."""
@@ -166,23 +166,37 @@ def prepare(
     """Runs the reference, in a home of its own inside the user's directory."""
     engine = world.engine(asked.on or ENGINE_DEFAULT)
     if not engine.capabilities.preempts:
-        raise UsageError(f"the engine `{engine.name}` cannot be drilled", hint="`--on local` can")
+        raise UsageError(f"the engine `{engine.name}` cannot be drilled", hint=f"`--on {ENGINE_DEFAULT}` can")
     directory = _new_directory(world, asked)
     asked = replace(asked, home=str(directory / "home"), name=asked.name or name_of_target(asked.target), job_id=None)
     runner = Runner(world, asked, report, notice_seconds)
-    if seconds is not None:
-        steps = choose_steps(runner, seconds, kills)
-    report(f"Reference: `{asked.target}` without a kill")
+    try:
+        steps = choose_steps(runner, seconds, kills) if seconds is not None else steps
+        return Prepared(runner, directory, _run_reference(runner, steps), steps, compared)
+    except UsageError:
+        _remove(world, directory)
+        raise
+
+
+def _run_reference(runner: Runner, steps: int | None) -> Story:
+    runner.report(f"Reference: `{runner.asked.target}` without a kill")
     reference = runner.run(Plan(), steps)
+    head = reference.head
     if not reference.succeeded:
-        head = reference.head
         raise OutlastError(
             f"the reference itself {head.state.value}, without any kill: {head.reason}",
-            state=f"everything is kept in `{directory}`",
+            state=f"everything is kept in `{runner.asked.home}`",
             hint=f"`outlast logs {reference.job.folder_url}` shows what it said",
         )
-    report(_course_words(reference))
-    return Prepared(runner, directory, reference, steps, compared)
+    course = _course(reference)
+    if steps is not None and course.steps is None:
+        raise UsageError(
+            "`--steps` caps `outlast.steps` and `outlast.batches` from outside, and this script has no such loop",
+            hint="leave `--steps` out, and give the script fewer steps in its own arguments behind `--`",
+        )
+    trained = f"{course.steps:,} steps" if course.steps is not None else "trained"
+    runner.report(f"  {trained} in {course.seconds:.1f} s")
+    return reference
 
 
 def _course(reference: Story) -> Course:
@@ -196,40 +210,6 @@ def _course(reference: Story) -> Course:
     )
 
 
-def _course_words(reference: Story) -> str:
-    course = _course(reference)
-    trained = f"{course.steps:,} steps" if course.steps is not None else "trained"
-    return f"  {trained} in {course.seconds:.1f} s"
-
-
-def _tell(result: DrillResult, comparison: Comparison | None, report: Callable[[str], None]) -> None:
-    goodput = "" if result.goodput is None else f", goodput {result.goodput:.0%}"
-    report(
-        f"{'Survived' if result.survived else 'Not survived'}: {result.kills} kills, {result.attempts} attempts, "
-        f"{result.steps_lost:,} steps lost{goodput}"
-    )
-    if comparison is not None:
-        _tell_comparison(comparison, report)
-    for problem in result.problems:
-        report(f"problem: {problem.words}")
-        if problem.hint:
-            report(f"  hint: {problem.hint}")
-
-
-def _tell_comparison(comparison: Comparison, report: Callable[[str], None]) -> None:
-    count = len(comparison.files)
-    what = (
-        f"final checkpoint and outputs, {count} {'file' if count == 1 else 'files'}, compared by {comparison.rules()}"
-    )
-    if comparison.identical:
-        report(f"Bit-identical to the uninterrupted training: {what}")
-        return
-    report(f"{'The same within the tolerance' if comparison.same else 'Different'}: {what}")
-    for file in comparison.files:
-        if file.difference or file.within is not None:
-            report(f"  {describe(file)}")
-
-
 def _new_directory(world: World, asked: Asked) -> Path:
     """Beside it, the drills of before that were survived are removed."""
     drills = world.user_dir / "drills"
@@ -240,3 +220,8 @@ def _new_directory(world: World, asked: Asked) -> Path:
     directory = drills / f"{name_of_target(asked.target)}-{nonce(world.random)[:6]}"
     directory.mkdir(mode=0o700)
     return directory
+
+
+def _remove(world: World, directory: Path) -> None:
+    world.forget_home(world.home(str(directory / "home")))
+    shutil.rmtree(directory, ignore_errors=True)

@@ -11,8 +11,6 @@ EXIT_ENDED = 128 + 9
 """SIGKILL: the trainer had to be ended."""
 
 ONE_MOMENT_SECONDS = 0.3
-LEFT_SECONDS_MAX = 5.0
-"""A trainer that finishes that soon after a notice was only faster than its notice."""
 
 
 def problems_of(reference: Story, story: Story, notice_seconds: float) -> list[Problem]:
@@ -96,7 +94,7 @@ def _attempt(story: Story, killed: Killed) -> Attempt:
 
 def _ran_on(story: Story, killed: Killed, notice_seconds: float) -> Problem | None:
     attempt = _attempt(story, killed)
-    finished = attempt.exit_code == 0 and killed.leaving_seconds > LEFT_SECONDS_MAX
+    finished = attempt.exit_code == 0 and killed.ran_on
     if attempt.exit_code not in (None, EXIT_ENDED) and not finished:
         return None
     return Problem(

@@ -70,10 +70,14 @@ class Course:
     """`outlast.checkpoint` or the library's loops: it can be held in mid-save."""
 
 
-def plan_kills(course: Course, kills: int, random: Random) -> Plan:
-    """`TooShort` where the training has no room for that many."""
+def check_kills(kills: int) -> None:
     if not 1 <= kills <= KILLS_MAX:
         raise UsageError(f"`--kills {kills}` is not between 1 and {KILLS_MAX}")
+
+
+def plan_kills(course: Course, kills: int, random: Random) -> Plan:
+    """`TooShort` where the training has no room for that many."""
+    check_kills(kills)
     kinds = _kinds(kills, random)
     if course.steps is not None:
         return _by_steps(course.steps, kinds, random)

@@ -175,7 +175,8 @@ class _Run:
 
     def _ran_to_its_end(self) -> bool:
         """The last kill was a notice, and the trainer did not leave: what follows cannot come any more."""
-        return bool(self.story.killed) and self.story.killed[-1].kill.attempt == self.attempt
+        last = self.story.killed[-1] if self.story.killed else None
+        return last is not None and last.kill.attempt == self.attempt and last.ran_on
 
     # The moment.
 

@@ -11,6 +11,8 @@ from outlast.jobs.drill_watch import Torn
 from outlast.jobs.job import Job
 from outlast.results.status import Status
 
+LEFT_SECONDS_MAX = 5.0
+
 
 @dataclass(frozen=True)
 class Commit:
@@ -36,6 +38,11 @@ class Killed:
 
     leaving_seconds: float
     """From the notice, or the kill, until the machine was gone."""
+
+    @property
+    def ran_on(self) -> bool:
+        """Whoever leaves when told to does so within this time, if its steps are not very long."""
+        return self.leaving_seconds > LEFT_SECONDS_MAX
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,3 +93,31 @@ def blame(killed: Comparison, repeated: Comparison) -> list[Problem]:
 def _names(paths: list[str]) -> str:
     named = ", ".join(f"`{path}`" for path in paths[:FILES_NAMED_MAX])
     return named if len(paths) <= FILES_NAMED_MAX else f"{named} and {len(paths) - FILES_NAMED_MAX} more"
+
+
+def tell(result: DrillResult, comparison: Comparison | None, report: Callable[[str], None]) -> None:
+    goodput = "" if result.goodput is None else f", goodput {result.goodput:.0%}"
+    report(
+        f"{'Survived' if result.survived else 'Not survived'}: {result.kills} kills, {result.attempts} attempts, "
+        f"{result.steps_lost:,} steps lost{goodput}"
+    )
+    if comparison is not None:
+        _tell_comparison(comparison, report)
+    for problem in result.problems:
+        report(f"problem: {problem.words}")
+        if problem.hint:
+            report(f"  hint: {problem.hint}")
+
+
+def _tell_comparison(comparison: Comparison, report: Callable[[str], None]) -> None:
+    count = len(comparison.files)
+    what = (
+        f"final checkpoint and outputs, {count} {'file' if count == 1 else 'files'}, compared by {comparison.rules()}"
+    )
+    if comparison.identical:
+        report(f"Bit-identical to the uninterrupted training: {what}")
+        return
+    report(f"{'The same within the tolerance' if comparison.same else 'Different'}: {what}")
+    for file in comparison.files:
+        if file.difference or file.within is not None:
+            report(f"  {describe(file)}")
