@@ -27,7 +27,7 @@ def story(
         reason=more.pop("reason", ""),
     )
     return Story(
-        job=cast(Any, SimpleNamespace(id="j", folder_url="/home/jobs/j")),
+        job=cast(Any, SimpleNamespace(id="j", folder_url="drills/x/jobs/j")),
         status=cast(Any, SimpleNamespace(head=head)),
         commits=commits or [],
         killed=killed or [],

@@ -138,4 +138,4 @@ def _whole_safetensors(data: bytes) -> bool:
         ends = [field["data_offsets"][1] for name, field in header.items() if name != "__metadata__"]
     except (ValueError, TypeError, KeyError, AttributeError, IndexError):
         return False
-    return len(data) == 8 + length + max(ends, default=0)
+    return bool(len(data) == 8 + length + max(ends, default=0))
