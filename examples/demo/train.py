@@ -1,7 +1,6 @@
 """A small neural network in plain Python learns to tell two spirals apart: a real training that needs nothing installed.
 
-    outlast run examples/demo/train.py          train it
-    outlast drill examples/demo/train.py        train it twice, once with its machine killed three times, and compare
+`outlast run train.py` trains it; `outlast drill train.py` trains it twice, once with its machine killed, and compares.
 """
 
 from __future__ import annotations

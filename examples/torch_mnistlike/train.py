@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import outlast
 
-SEGMENTS = (0b1110111, 0b0100100, 0b1011101, 0b1101101, 0b0101110, 0b1101011, 0b1111011, 0b0100101, 0b1111111, 0b1101111)
+SEGMENTS = (0x77, 0x24, 0x5D, 0x6D, 0x2E, 0x6B, 0x7B, 0x25, 0x7F, 0x6F)
 SIDE = 12
 
 

@@ -1,6 +1,6 @@
 """A script that has never heard of outlast: it keeps its own checkpoint and can be told to resume from one.
 
-    outlast run --checkpoint-dir checkpoints --output-dir results --resume-args "--resume checkpoints/last.npz" train.py
+`outlast run --checkpoint-dir checkpoints --output-dir results --resume-args "--resume checkpoints/last.npz" train.py`
 """
 
 from __future__ import annotations
