@@ -40,7 +40,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "crash": ("crash",),
     "simulation": ("simulation",),
     "drills": ("drill",),
-    "cli": ("cli",),
+    "cli": ("cli", "bad_input"),
     "project": ("project",),
 }
 """Lane -> directories under tests/."""
