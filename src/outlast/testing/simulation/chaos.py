@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from outlast.testing.simulation.history import Event, Write
 from outlast.testing.simulation.machine import SimulatedMachine
 from outlast.testing.simulation.options import BLOWS, WEATHER
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 AGENT_STOPPED_SECONDS_MAX = 600.0
 SUSPENDED_SECONDS_MAX = 900.0
 OUTAGE_SECONDS_MAX = 400.0
+
+AIMED = ("preempted", "agent", "machine")
 
 
 class Chaos:
@@ -35,6 +38,9 @@ class Chaos:
             world.history.fault("clock skew")
         if self.blows:
             self._plan()
+        if world.options.aim:
+            world.history.listeners.append(self._aim_at_writer)
+            world.history.watchers.append(self._aim_at_trainer)
         world.schedule.after(world.options.fault_seconds, self._end)
 
     def _plan(self) -> None:
@@ -47,6 +53,34 @@ class Chaos:
         if self._blow(kind):
             self.world.history.fault(kind)
         self._plan()
+
+    def _aim_at_writer(self, write: Write) -> None:
+        if write.by.startswith("laptop"):
+            self._aim(write.by, ("laptop",))
+        elif write.key == self.world.keys.head:
+            self._aim(write.by.split("/", 1)[0], AIMED)
+
+    def _aim_at_trainer(self, event: Event) -> None:
+        if event.kind in ("exit", "told"):
+            self._aim(event.machine, AIMED)
+
+    def _aim(self, who: str, prefixes: tuple[str, ...]) -> None:
+        """Strikes the one who has just done something that matters."""
+        aimed = [kind for kind in self.blows if kind.startswith(prefixes)]
+        if aimed and self.world.faults_on and self.random.random() < self.world.options.aim:
+            kind, seconds = self.random.choice(aimed), self.random.uniform(0.0, 1.5)
+            self.world.schedule.after(seconds, lambda: self._hit(kind, who))
+
+    def _hit(self, kind: str, who: str) -> None:
+        if not self.world.faults_on:
+            return
+        if kind.startswith("laptop"):
+            struck = self.world.users.strike(kind, self.random, who)
+        else:
+            machines = [machine for machine in self.world.cloud.alive() if machine.uid == who]
+            struck = bool(machines) and self._strike_machine(kind, machines[0])
+        if struck:
+            self.world.history.fault(kind)
 
     def _blow(self, kind: str) -> bool:
         """False: there was nothing to strike."""
@@ -80,6 +114,7 @@ class Chaos:
             machine.kill_agent()
         elif kind == "agent stopped":
             machine.stop_agent(self._until_end(5.0, AGENT_STOPPED_SECONDS_MAX))
+            self._perhaps_replace(machine, 0.3)
         elif kind == "machine suspended":
             machine.suspend(self._until_end(5.0, SUSPENDED_SECONDS_MAX), clock_stops=self.random.random() < 0.5)
             self._perhaps_replace(machine, 0.6)

@@ -124,7 +124,7 @@ class Cloud:
         group.waiting.discard(rank)
         if group.ended:
             return
-        if world.capacity_missing():
+        if world.capacity_missing(rank):
             group.waiting.add(rank)
             world.schedule.after(world.random.uniform(5.0, 30.0), lambda: self._fill(group, rank, first=first))
             return
@@ -185,7 +185,7 @@ class SimulatedEngine:
 
     def start(self, launch: Launch) -> None:
         world = self._world
-        delay = world.random.uniform(0.1, 2.0)
+        delay = world.random.uniform(0.1, world.options.engine_seconds)
         if world.happens("late start"):
             delay = world.random.uniform(30.0, 400.0)
             world.history.fault("late start", launch.id)

@@ -52,9 +52,9 @@ def liveness_seconds(options: Options) -> float:
     )
     troubles = len(options.bugs) + len(options.out_of_memory) + len(options.hangs) + 1
     start_up = 120.0
-    grace = 200.0 * (len(options.stops) + 1)
+    grace = 200.0 * (len(options.people.stops) + 1)
     late = 420.0 if "late start" in options.chances else 0.0
-    launches = 2 + len(options.resumes)
+    launches = 2 + len(options.people.resumes)
     return 300.0 + late + grace + launches * (training + start_up) + troubles * (options.stall_seconds + start_up)
 
 

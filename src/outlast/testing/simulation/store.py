@@ -63,6 +63,7 @@ class SimulatedStore:
         random: Random,
         name: str,
         poll_seconds: float,
+        chunk_seconds: float,
     ) -> None:
         self._bucket = bucket
         self._schedule = schedule
@@ -73,6 +74,7 @@ class SimulatedStore:
         self._name = name
         self.poll_seconds = poll_seconds
         self.rewrite_seconds = REWRITE_SECONDS
+        self._chunk_seconds = chunk_seconds
         self._lost: set[tuple[str, bytes]] = set()
         """Conditional writes of this actor that were done and whose answer was lost."""
 
@@ -115,7 +117,7 @@ class SimulatedStore:
         pieces: list[bytes] = []
         for chunk in chunks:
             pieces.append(chunk)
-            self._schedule.sleep(self._random.uniform(0.01, 0.2))
+            self._schedule.sleep(self._random.uniform(0.01, self._chunk_seconds))
         data = b"".join(pieces)
         self._call("put", lambda: self._bucket.put(key, data, None, by=self._name, sent_at=sent_at, op="upload"))
         return len(data)
@@ -150,10 +152,10 @@ class SimulatedStore:
             self._history.fault("slow request", op)
             there = random.uniform(1.0, TIMEOUT_SECONDS - 1.0)
         dice -= weather.slow_chance
-        # What matters most is a conditional write that was done and not answered: it is lost twice as often.
-        lost_chance = weather.lost_chance * (2 if conditional else 1)
-        lost = 0 <= dice < lost_chance
-        late = 0 <= dice - lost_chance < weather.late_chance
+        # What matters most is a conditional write that was done and not answered: it meets that twice as often.
+        often = 2 if conditional else 1
+        lost = 0 <= dice < often * weather.lost_chance
+        late = 0 <= dice - often * weather.lost_chance < often * weather.late_chance
         if late:
             there = random.uniform(TIMEOUT_SECONDS, 120.0)
         schedule.after(there, lambda: answer.append(_outcome(effect)))

@@ -68,20 +68,23 @@ class Users:
 
     def begin(self) -> None:
         options = self.world.options
-        self._type("submit", self._submit("first"), repeats=options.repeats_submit, after=0.0)
-        if options.second_submit:
+        self._type("submit", self._submit("first"), repeats=options.people.repeats_submit, after=0.0)
+        if options.people.second_submit:
             self._type(
                 "submit again", self._submit("second"), repeats=False, after=self.world.random.uniform(0.0, 20.0)
             )
-        for at in options.stops:
+        for at in options.people.stops:
             self._type(
-                "stop", lambda laptop: stop.stop(laptop, self._job(laptop)), repeats=not options.walks_away, after=at
+                "stop",
+                lambda laptop: stop.stop(laptop, self._job(laptop)),
+                repeats=not options.people.walks_away,
+                after=at,
             )
-        for at in options.deletes:
+        for at in options.people.deletes:
             self._type("delete", self._delete_and_submit, repeats=True, after=at)
-        for at in options.resumes:
+        for at in options.people.resumes:
             self._type("resume", lambda laptop: resume.resume(laptop, self._job(laptop)), repeats=True, after=at)
-        for at in options.readers:
+        for at in options.people.readers:
             self._type("pull", self._pull, repeats=False, after=at)
         self.world.schedule.after(self.world.random.uniform(5.0, LOOK_SECONDS[1]), self._look)
 
@@ -157,7 +160,7 @@ class Users:
             world.history.fault("command repeated", command.name)
         who = f"laptop/{command.id}.{command.typed}"
         world.history.note(f"{who}: typed")
-        if command.name == "stop" and world.options.walks_away:
+        if command.name == "stop" and world.options.people.walks_away:
             world.schedule.after(world.random.uniform(0.2, 3.0), lambda: self._walk_away(command))
         command.actor = world.schedule.spawn(
             who, lambda: command.body(self._laptop(who)), lambda actor: self._ended(command, actor)
@@ -195,8 +198,9 @@ class Users:
         else:
             command.done = True
 
-    def strike(self, kind: str, random: Random) -> bool:
-        running = [command for command in self.commands if command.running]
+    def strike(self, kind: str, random: Random, who: str = "") -> bool:
+        """One of the commands that run now; `who`: that one."""
+        running = [one for one in self.commands if one.running and one.actor and who in ("", one.actor.name)]
         if not running:
             return False
         command = random.choice(running)
@@ -236,7 +240,7 @@ class Users:
             return False
         if (
             self._resumed_at_the_end
-            or not self.world.options.resumes_at_the_end
+            or not self.world.options.people.resumes_at_the_end
             or self.world.final_state() == "succeeded"
         ):
             return True

@@ -93,6 +93,7 @@ class World:
             random=random,
             name=who,
             poll_seconds=self.options.poll_seconds,
+            chunk_seconds=self.options.chunk_seconds,
         )
         if not self.options.retrying:
             return store
@@ -129,8 +130,9 @@ class World:
     def happens(self, kind: str) -> bool:
         return self.faults_on and self.random.random() < self.options.chances.get(kind, 0.0)
 
-    def capacity_missing(self) -> bool:
-        if not self.happens("no capacity"):
+    def capacity_missing(self, rank: int) -> bool:
+        starved = self.faults_on and rank == self.options.starved_rank
+        if not starved and not self.happens("no capacity"):
             return False
         self.history.fault("no capacity")
         return True

@@ -12,7 +12,7 @@ from outlast.testing.simulation.history import Event, Write
 AGENT_EARLY_SECONDS_MAX = 180.0
 COMMAND_LATE_SECONDS = 300.0
 BOOTS_MAX = 3
-STOP_SECONDS_MAX = 200.0
+STOP_SECONDS_MAX = 120.0
 """A trainer's minute, its last upload, and some beats."""
 
 SHARE = 0.1
@@ -51,7 +51,7 @@ class Ends(Check):
                 self.succeeded.add(event.attempt)
             elif event.detail == "out of memory":
                 self.fatal.add(event.attempt)
-            elif event.detail in ("1", "143"):
+            elif event.detail == "1":
                 self.bugs.setdefault(event.launch_id, set()).add(event.attempt)
 
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:

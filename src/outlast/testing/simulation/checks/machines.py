@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from outlast.testing.simulation.checks.check import FINAL, Check, Document
+from outlast.testing.simulation.checks.check import FINAL, Check, Document, launch_id_of, machine_of
 from outlast.testing.simulation.history import Event, Write
 
 GONE_SECONDS = 120.0
@@ -41,6 +41,12 @@ class Machines(Check):
         """The job was deleted: its launch is over, its machines must go."""
         self.over_at.setdefault(self.current, write.at)
         self.current = ""
+
+    def written(self, write: Write) -> None:
+        machine = machine_of(write.by)
+        published = write.key.startswith(self.world.keys.outputs) and write.data is not None
+        if published and machine and launch_id_of(machine) not in self.over_at:
+            self.violated(f"{machine} wrote {write.key} before the end of its launch")
 
     def happened(self, event: Event) -> None:
         launch_id = event.launch_id

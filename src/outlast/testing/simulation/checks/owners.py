@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from outlast.testing.simulation.checks.check import FINAL, Check, Document, launch_id_of, machine_of, rank_of
-from outlast.testing.simulation.history import Write
+from outlast.testing.simulation.history import Event, Write
 
 BARREN_MAX = 5
 BARREN_MAX_BEFORE_FIRST = 10
@@ -41,7 +41,16 @@ class Owners(Check):
             self.violated(f"rank {rank} of attempt {attempt} belongs to {holder}, and {machine} took it too")
         if rank_of(machine) != rank:
             self.violated(f"{machine} took rank {rank} of attempt {attempt}")
+        for later in range(self.last.get(machine, attempt) + 1, attempt):
+            if self.members.get((later, rank), machine) != machine:
+                self.violated(
+                    f"{machine} took rank {rank} of attempt {attempt}, it had been replaced in attempt {later}"
+                )
         self.last[machine] = max(self.last.get(machine, 0), attempt)
+
+    def happened(self, event: Event) -> None:
+        if event.kind == "begins" and self.members.get((event.attempt, event.rank)) != event.machine:
+            self.violated(f"{event.machine} runs rank {event.rank} of attempt {event.attempt}, which is not its own")
 
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:
         machine = machine_of(write.by)

@@ -10,7 +10,10 @@ from outlast.testing.simulation.history import Event, Write
 FENCED_SECONDS_MAX = 90.0
 COMMIT_SECONDS_MAX = 90.0
 NOTICE_RESERVE_SECONDS = 18.0
-"""What the agent holds back of a notice, and its last upload."""
+"""What the agent holds back of a notice, and some answers of the store."""
+
+UPLOAD_CHUNKS = 24
+"""Of an upload in flight and of the last one."""
 
 
 class TrainersObey(Check):
@@ -24,8 +27,8 @@ class TrainersObey(Check):
         self.saved: tuple[float, int, int, str] | None = None
         """When, attempt, step, machine: the newest save."""
 
-        self.noticed: dict[str, tuple[float, int, int]] = {}
-        """Machine -> when it got its notice, its attempt, and the step that its trainer had reached."""
+        self.noticed: dict[str, tuple[float, float, int, int]] = {}
+        """Machine -> when it got its notice, until when, its attempt, and the step that its trainer had reached."""
 
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:
         if old is None or new["attempt"] != old["attempt"]:
@@ -54,19 +57,23 @@ class TrainersObey(Check):
         attempt = machine.child.training_attempt
         well = not world.stormy and max(machine.quiet_until, world.calm_since()) < event.at
         able = world.training.library and not self.options.ignores_notices and self.options.workers == 1
-        quick = 2 * self.options.step_seconds + 2 * self.options.save_seconds + NOTICE_RESERVE_SECONDS < event.seconds
+        slow = (
+            2 * self.options.step_seconds + 2 * self.options.save_seconds + UPLOAD_CHUNKS * self.options.chunk_seconds
+        )
+        quick = slow + NOTICE_RESERVE_SECONDS < event.seconds
         if attempt is not None and well and able and quick and not world.trainers(attempt).hung:
-            self.noticed[event.machine] = (event.at, attempt, world.trainers(attempt).step)
+            self.noticed[event.machine] = (event.at, event.at + event.seconds, attempt, world.trainers(attempt).step)
 
     def _check_notice(self, event: Event) -> None:
         """A preemption with enough notice costs nothing but the start-up."""
         if event.machine not in self.noticed or self.head is None:
             return
-        at, attempt, step = self.noticed.pop(event.machine)
+        at, until, attempt, step = self.noticed.pop(event.machine)
         machine = next(one for one in self.world.cloud.machines if one.uid == event.machine)
         well = not self.world.stormy and max(machine.quiet_until, self.world.calm_since()) < at
         last = newest(self.head)
-        if well and self.head["attempt"] == attempt and (last is None or last["step"] < step):
+        own_time = event.kind == "left" or event.at >= until
+        if well and own_time and self.head["attempt"] == attempt and (last is None or last["step"] < step):
             self.violated(
                 f"{event.machine} had {event.at - at:.0f} s notice at step {step} and committed {last and last['step']}"
             )

@@ -1,0 +1,51 @@
+"""What a planted bug is: a name, the rule that it breaks, and how it is put in and taken out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+ISSUE = "the issue's list"
+GATHER = "model gather"
+LIFE = "model life"
+GARBAGE = "model gc"
+MISC = "model misc"
+FOUND = "found by the simulation"
+REFERENCE = "reliability reference"
+
+
+@dataclass(frozen=True)
+class Planted:
+    name: str
+    rule: str
+    source: str
+    replacements: tuple[tuple[Any, str, Any], ...]
+    """(owner, attribute, value) of what is replaced."""
+
+    def planted(self) -> AbstractContextManager[None]:
+        return _replaced(self.replacements)
+
+
+@contextmanager
+def _replaced(replacements: tuple[tuple[Any, str, Any], ...]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for owner, attribute, value in replacements:
+            original = owner.__dict__[attribute]
+            setattr(owner, attribute, value)
+            stack.callback(setattr, owner, attribute, original)
+        yield
+
+
+def plant(name: str, rule: str, source: str, *replacements: tuple[Any, str, Any]) -> Planted:
+    return Planted(name, rule, source, replacements)
+
+
+def around(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls `wrapper` with the original in front of its arguments."""
+
+    def replacement(*args: Any, **kwargs: Any) -> Any:
+        return wrapper(original, *args, **kwargs)
+
+    return replacement
