@@ -110,13 +110,13 @@ class Encoder:
         return None
 
     def _encode_array(self, value: Any, library: Library, path: str) -> Any:
+        try:
+            layout = library.layout(value)
+        except TypeError as error:
+            raise TypeError(f"{_place(path)} cannot be saved: {error}\n\nhint: {HINT}") from None
         identity = library.identity(value)
         leaf = self._by_identity.get(identity)
         if leaf is None:
-            try:
-                layout = library.layout(value)
-            except TypeError as error:
-                raise TypeError(f"{_place(path)} cannot be saved: {error}\n\nhint: {HINT}") from None
             leaf = Leaf(self._name(path), value, library, layout, plain=self._stateful_depth == 0)
             self.leaves.append(leaf)
             self._by_identity[identity] = leaf

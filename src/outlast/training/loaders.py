@@ -1,7 +1,8 @@
 """Where a data loader stands, and how to bring a fresh one to the same place.
 
 An ordinary loader is brought there by beginning its epoch again, with the random generators as they were when the epoch began,
-and drawing as many batches as before. A loader that can save its own position does so.
+and drawing as many batches as before. A loader that can save its own position does so; what its worker processes have
+drawn from their generators is then its own affair.
 """
 
 from __future__ import annotations
@@ -157,6 +158,8 @@ class Source:
                 self._replay(data)
         elif "loader" in data and self._stateful:
             self.loader.load_state_dict(data["loader"])
+            if _is_torch_loader(self.loader):
+                iter(self.loader)  # takes in the end of the old epoch, before the generators are set for the new one
             self._ended_with, self._exhausted = {"loader": data["loader"]}, True
         for name, generator in self._generators().items():
             if name in data["own"]:
@@ -221,7 +224,11 @@ def _known_length(loader: Any) -> int | None:
     """Only where `len` is sure to tell how many batches an epoch has."""
     if isinstance(loader, (list, tuple, range)):
         return len(loader)
-    torch = sys.modules.get("torch.utils.data")
-    if torch is not None and isinstance(loader, torch.DataLoader):
-        return None if isinstance(loader.dataset, torch.IterableDataset) else len(loader)
+    if _is_torch_loader(loader):
+        return None if isinstance(loader.dataset, sys.modules["torch.utils.data"].IterableDataset) else len(loader)
     return None
+
+
+def _is_torch_loader(loader: Any) -> bool:
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and isinstance(loader, data.DataLoader)

@@ -46,6 +46,7 @@ class Saver:
         self.paused = False
         self.unchanged = Unchanged()
         self._seconds = {"saving": 0.0, "restoring": 0.0, "writing": 0.0}
+        disk.clear_leftovers(self.folder)
         self.attempt = context.history.attempt
         self._number = context.history.number
 

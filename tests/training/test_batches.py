@@ -1,0 +1,263 @@
+"""A loop over data, cut at every step, with every kind of loader: the same batches, the same random numbers, the same end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torchdata.stateful_dataloader
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+import outlast
+from outlast.errors import OutlastError
+from tests.training.lives import Killed, life, live, newest, settle
+
+SAMPLES, BATCH, EPOCHS = 22, 4, 3
+BATCHES = 6  # of 4 samples, the last of 2
+
+
+class Noisy(Dataset[torch.Tensor]):
+    """Every sample is drawn from all three global generators, as augmentation does."""
+
+    def __len__(self) -> int:
+        return SAMPLES
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        noise = random.random() + float(np.random.random()) + float(torch.rand(()))
+        return torch.tensor([float(index), noise], dtype=torch.float64)
+
+
+class Quiet(Noisy):
+    """torchdata's loader says where it stands, but not what its workers have drawn."""
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.tensor([float(index), 0.5], dtype=torch.float64)
+
+
+class Stream(IterableDataset[torch.Tensor]):
+    """Its length is not known; each worker gives its share."""
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        worker = torch.utils.data.get_worker_info()
+        for index in range(worker.id if worker else 0, SAMPLES, worker.num_workers if worker else 1):
+            yield torch.tensor([float(index), float(torch.rand(()))], dtype=torch.float64)
+
+
+class Shuffled:
+    """A loader that somebody wrote: shuffles by the global generator at the beginning of each epoch."""
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        order = list(range(SAMPLES))
+        random.shuffle(order)
+        for begin in range(0, SAMPLES, BATCH):
+            yield torch.tensor([[float(i), random.random()] for i in order[begin : begin + BATCH]], dtype=torch.float64)
+
+
+class Remembering:
+    """A loader that knows where it stands, and carries something from epoch to epoch."""
+
+    def __init__(self) -> None:
+        self.at, self.rounds = 0, 0
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        while self.at < BATCHES:
+            self.at += 1
+            yield torch.tensor([[float(self.at), float(self.rounds)]], dtype=torch.float64)
+        self.at, self.rounds = 0, self.rounds + 1
+
+    def state_dict(self) -> dict[str, int]:
+        return {"at": self.at, "rounds": self.rounds}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.at, self.rounds = state["at"], state["rounds"]
+
+
+class EpochSampler(torch.utils.data.DistributedSampler[Any]):
+    def __init__(self) -> None:
+        super().__init__(Noisy(), num_replicas=1, rank=0, shuffle=True, seed=9)
+
+
+def torch_loader(**options: Any) -> Callable[[], Any]:
+    return lambda: DataLoader(Noisy(), batch_size=BATCH, **options)
+
+
+LOADERS: dict[str, Callable[[], Any]] = {
+    "shuffled": torch_loader(shuffle=True),
+    "in order": torch_loader(shuffle=False),
+    "own generator": lambda: DataLoader(Noisy(), BATCH, shuffle=True, generator=torch.Generator().manual_seed(8)),
+    "full batches": lambda: DataLoader(Noisy(), 2, shuffle=True, generator=torch.Generator().manual_seed(8)),
+    "drop last": torch_loader(shuffle=True, drop_last=True),
+    "with replacement": lambda: DataLoader(
+        Noisy(), BATCH, sampler=torch.utils.data.RandomSampler(Noisy(), replacement=True, num_samples=40)
+    ),
+    "distributed sampler": lambda: DataLoader(Noisy(), BATCH, sampler=EpochSampler()),
+    "iterable": lambda: DataLoader(Stream(), BATCH),
+    "list": lambda: [torch.full((1, 2), float(i), dtype=torch.float64) for i in range(5)],
+    "own class": Shuffled,
+    "stateful": Remembering,
+    "torchdata": lambda: torchdata.stateful_dataloader.StatefulDataLoader(Noisy(), BATCH, shuffle=True),
+}
+WORKER_LOADERS: dict[str, Callable[[], Any]] = {
+    "shuffled": torch_loader(shuffle=True, num_workers=2),
+    "own generator": lambda: DataLoader(Noisy(), BATCH, shuffle=True, num_workers=2, generator=torch.Generator()),
+    "persistent": torch_loader(shuffle=True, num_workers=2, persistent_workers=True),
+    "iterable": lambda: DataLoader(Stream(), BATCH, num_workers=2),
+    "torchdata": lambda: torchdata.stateful_dataloader.StatefulDataLoader(Quiet(), BATCH, shuffle=True, num_workers=2),
+}
+
+
+def train(make: Callable[[], Any], kill_at: int | None = None, accumulate: int = 1, **limits: Any) -> list[Any]:
+    """All batches, and what dropout would draw, folded into one state; ends with random numbers that must be the same too."""
+    random.seed(1)
+    np.random.seed(2)
+    torch.manual_seed(3)
+    loader = make()
+    model = torch.nn.Dropout(0.5)
+    state = outlast.State(w=torch.zeros(2, dtype=torch.float64), trail=[], pending=0.0)
+    loop = outlast.batches(loader, state=state, accumulate=accumulate, save_steps=1, **(limits or {"epochs": EPOCHS}))
+    seen = 0
+    for step, batch in loop:
+        assert batch.shape[-1] == 2
+        state.w = state.w * 0.9 + model(batch).sum(0) + random.random() + float(np.random.random())
+        seen += 1
+        if loop.step_end:
+            state.trail.append([step, loop.epoch, loop.index, loop.epoch_end, seen])
+            seen = 0
+        if step == kill_at and loop.step_end:
+            raise Killed
+        settle()
+    return [state.w.tolist(), state.trail, random.random(), float(np.random.random()), float(torch.rand(()))]
+
+
+def cut_everywhere(run_dir: Path, make: Callable[[], Any], **options: Any) -> list[Any]:
+    """Killed in the body of every single step, and resumed each time."""
+    for kill_at in range(10_000):
+        result = live(run_dir, lambda: train(make, kill_at, **options))  # noqa: B023
+        if result is not None:
+            return result
+        assert kill_at == 0 or newest(run_dir).step == kill_at
+    raise AssertionError("it never ended")
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_cut_in_every_step_it_ends_bit_for_bit_the_same(tmp_path: Path, kind: str) -> None:
+    expected = live(None, lambda: train(LOADERS[kind]))
+    assert cut_everywhere(tmp_path, LOADERS[kind]) == expected
+
+
+@pytest.mark.parametrize("kind", ["shuffled", "own generator", "iterable", "own class", "stateful"])
+@pytest.mark.parametrize("accumulate", [2, 4])
+def test_accumulated_batches_are_never_cut_in_two(tmp_path: Path, kind: str, accumulate: int) -> None:
+    expected = live(None, lambda: train(LOADERS[kind], accumulate=accumulate))
+    assert cut_everywhere(tmp_path, LOADERS[kind], accumulate=accumulate) == expected
+    sizes = [entry[4] for entry in expected[1]]
+    assert set(sizes) == {accumulate, BATCHES % accumulate} - {0}, "the last step of an epoch is a short one"
+    assert [entry[0] for entry in expected[1]] == list(range(len(sizes)))
+
+
+@pytest.mark.parametrize("kind", WORKER_LOADERS)
+def test_worker_processes_draw_the_same_random_numbers_again(tmp_path: Path, kind: str) -> None:
+    expected = live(None, lambda: train(WORKER_LOADERS[kind]))
+    for kill_at in (2, 7, 12, 16):
+        assert live(tmp_path, lambda: train(WORKER_LOADERS[kind], kill_at)) is None  # noqa: B023
+        assert newest(tmp_path).step == kill_at
+    assert live(tmp_path, lambda: train(WORKER_LOADERS[kind])) == expected
+
+
+def test_epoch_index_and_ends_are_told() -> None:
+    for loader in ([1, 2, 3], Shuffled()):
+        loop = outlast.batches(loader, epochs=2)
+        told = [(step, loop.epoch, loop.index, loop.epoch_end) for step, _ in loop]
+        count = len(told) // 2
+        assert told == [(i, i // count, i % count, i % count == count - 1) for i in range(2 * count)]
+
+
+def test_total_ends_it_in_the_middle_of_an_epoch_and_may_grow(tmp_path: Path) -> None:
+    expected = live(None, lambda: train(LOADERS["shuffled"], total=14))
+    assert live(tmp_path, lambda: train(LOADERS["shuffled"], total=4))[1][-1][:3] == [3, 0, 3]
+    assert newest(tmp_path).complete
+    assert live(tmp_path, lambda: train(LOADERS["shuffled"], total=14)) == expected
+
+
+def test_epochs_may_grow(tmp_path: Path) -> None:
+    expected = live(None, lambda: train(LOADERS["shuffled"], epochs=3))
+    live(tmp_path, lambda: train(LOADERS["shuffled"], epochs=1))
+    assert live(tmp_path, lambda: train(LOADERS["shuffled"], epochs=3)) == expected
+
+
+def test_total_and_epochs_whichever_comes_first() -> None:
+    assert len(list(outlast.batches([1, 2], epochs=3, total=4))) == 4
+    assert len(list(outlast.batches([1, 2], epochs=3, total=40))) == 6
+    with pytest.raises(TypeError, match="epochs=, total= or both"):
+        outlast.batches([1])
+
+
+def test_an_iterator_that_cannot_begin_anew_is_refused() -> None:
+    for once in (iter([1, 2]), (x for x in [1]), map(str, [1])):
+        with pytest.raises(TypeError, match="it can be gone through only once"):
+            outlast.batches(once, epochs=1)
+    with pytest.raises(TypeError, match="something to iterate over, not int"):
+        outlast.batches(3, epochs=1)
+
+
+def test_an_empty_loader_is_an_error_and_not_an_endless_loop() -> None:
+    for empty in ([], DataLoader(Stream(), batch_size=100, drop_last=True)):
+        with pytest.raises(ValueError, match="no batches in epoch 0"):
+            list(outlast.batches(empty, total=3))
+
+
+def test_data_that_have_shrunk_are_an_error(tmp_path: Path) -> None:
+    live(tmp_path, lambda: train(lambda: LOADERS["list"](), 4))
+    with pytest.raises(OutlastError, match="only 2 batches in epoch 0; 4 were drawn before"):
+        live(tmp_path, lambda: train(lambda: LOADERS["list"]()[:2]))
+
+
+def test_without_a_state_the_position_in_the_data_is_kept(tmp_path: Path) -> None:
+    def script(kill_at: int | None) -> list[float]:
+        random.seed(5)
+        seen = []
+        for step, batch in outlast.batches(Shuffled(), epochs=2, save_steps=1):
+            seen.append(float(batch.sum()))
+            settle()
+            if step == kill_at:
+                raise Killed
+        return seen
+
+    expected = live(None, lambda: script(None))
+    live(tmp_path, lambda: script(8))
+    assert live(tmp_path, lambda: script(None)) == expected[8:]
+
+
+def test_a_loop_saved_by_steps_is_not_mistaken_for_one_of_batches(tmp_path: Path) -> None:
+    with life(tmp_path):
+        list(outlast.steps(2, outlast.State(a=1)))
+    with life(tmp_path), pytest.raises(OutlastError, match="was saved by outlast.steps"):
+        list(outlast.batches([1, 2, 3], epochs=5, state=outlast.State(a=1)))
+
+
+def test_generators_that_are_parts_are_right_after_the_data_have_been_drawn_again(tmp_path: Path) -> None:
+    """The loader's own generator is also a part, nested: drawing the epoch again must not leave it where that ended."""
+
+    def script(kill_at: int | None) -> list[Any]:
+        generator = torch.Generator().manual_seed(4)
+        loader = DataLoader(Noisy(), BATCH, shuffle=True, generator=generator)
+        torch.manual_seed(1)
+        random.seed(1)
+        np.random.seed(1)
+        state = outlast.State(all={"of": [generator]}, seen=[])
+        for step, batch in outlast.batches(loader, epochs=2, state=state, save_steps=1):
+            state.seen.append([float(batch.sum()), float(torch.rand((), generator=generator))])
+            settle()
+            if step == kill_at:
+                raise Killed
+        return state.seen
+
+    expected = live(None, lambda: script(None))
+    for kill_at in (2, 5, 7):
+        live(tmp_path, lambda: script(kill_at))  # noqa: B023
+    assert live(tmp_path, lambda: script(None)) == expected
