@@ -14,10 +14,11 @@ from outlast.agent.serve import serve
 from outlast.clock import SYSTEM
 from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
-from outlast.folder.records import LaunchRecord
+from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
 from outlast.host import files
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine.trainer import ProcessChild
+from outlast.spec.record import prepare
 from outlast.spec.spec import Spec
 from outlast.store.registry import open_store
 from outlast.store.store import Store
@@ -45,6 +46,8 @@ def warm(user_dir: Path) -> None:
     """What a machine comes to need only on its way: the supervisor forks it with all of that in place."""
     for name in WARM:
         importlib.import_module(name)
+    for kind in (Assignment, Spec, LaunchRecord, Head, Manifest, Worker, Beat, Bell, Request, Pin, WorkerExit):
+        prepare(kind)
     _trainer_root(user_dir / "cache")
 
 

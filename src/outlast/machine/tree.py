@@ -16,11 +16,11 @@ LIBRARYS_OWN = (".saving-", ".removing-")
 def scan(root: Path, *, without: Collection[Path] = ()) -> dict[str, Seen]:
     """Path relative to `root`, with `/` between its parts -> what the file system says."""
     found: dict[str, Seen] = {}
-    _scan(str(root), "", os.path.realpath(root) + os.sep, found, {str(path) for path in without}, 0)
+    _scan(str(root), "", str(root), found, {str(path) for path in without}, 0)
     return found
 
 
-def _scan(directory: str, prefix: str, inside: str, found: dict[str, Seen], without: set[str], depth: int) -> None:
+def _scan(directory: str, prefix: str, root: str, found: dict[str, Seen], without: set[str], depth: int) -> None:
     if depth > DEPTH_MAX or directory in without:
         return
     try:
@@ -31,20 +31,21 @@ def _scan(directory: str, prefix: str, inside: str, found: dict[str, Seen], with
         if entry.name.startswith(LIBRARYS_OWN) or not _is_text(entry.name):
             continue
         try:
-            if entry.is_symlink() and not _is_followed(entry.path, directory, inside):
+            if entry.is_symlink() and not _is_followed(entry.path, directory, root):
                 continue
             if entry.is_dir():
-                _scan(entry.path, f"{prefix}{entry.name}/", inside, found, without, depth + 1)
+                _scan(entry.path, f"{prefix}{entry.name}/", root, found, without, depth + 1)
             elif entry.is_file():
                 found[prefix + entry.name] = Seen.of(entry.stat())
         except OSError:
             continue  # gone in between, or a link that leads nowhere
 
 
-def _is_followed(link: str, directory: str, inside: str) -> bool:
+def _is_followed(link: str, directory: str, root: str) -> bool:
     """`last.ckpt` is often a link to the newest one. What lies outside is not ours to keep, and a link upwards has no end."""
     target = os.path.realpath(link) + os.sep
-    return target.startswith(inside) and not (os.path.realpath(directory) + os.sep).startswith(target)
+    inside = target.startswith(os.path.realpath(root) + os.sep)
+    return inside and not (os.path.realpath(directory) + os.sep).startswith(target)
 
 
 def _is_text(name: str) -> bool:

@@ -25,7 +25,9 @@ T = TypeVar("T")
 def encode(record: Any) -> bytes:
     """One JSON document with sorted keys and a `format`, so that equal records are equal bytes."""
     document = {"format": FORMAT, **_plain(record)}
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=True).encode() + b"\n"
+    return (
+        json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=True).encode() + b"\n"
+    )
 
 
 def decode(cls: type[T], data: bytes, key: str) -> T:
@@ -105,7 +107,10 @@ def _read_union(kinds: tuple[Any, ...], value: Any, where: str, depth: int) -> A
 
 def _read_scalar(kind: Any, value: Any, where: str) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise ValueError(f"{where} is too large") from error
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
         return value
     raise ValueError(f"{where} is {json.dumps(value)[:80]}, not of type {kind.__name__}")
@@ -118,11 +123,25 @@ def _read_dataclass(kind: Any, value: Any, where: str, depth: int) -> Any:
     unknown = value.keys() - hints.keys()
     if unknown:
         raise ValueError(f"{where} has an unknown field `{min(unknown)}`")
-    read = {name: _read(hints[name], item, f"{where}.{name}", depth + 1) for name, item in value.items()}
+    read = {
+        # Most fields are of exactly their type, and need no more looking at.
+        name: item if type(item) is hints[name] else _read(hints[name], item, f"{where}.{name}", depth + 1)
+        for name, item in value.items()
+    }
     try:
         return kind(**read)
     except TypeError as error:
         raise ValueError(f"{where}: {error}") from error
+
+
+def prepare(kind: Any) -> None:
+    """Does what `decode` does once per type: for a process that is about to fork others, which inherit it."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        for hint in _hints(kind).values():
+            prepare(hint)
+        _field_names(kind)
+    for inner in typing.get_args(kind):
+        prepare(inner)
 
 
 @functools.cache
