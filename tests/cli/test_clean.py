@@ -136,6 +136,13 @@ def test_an_unfinished_sequence_hides_nothing_beyond_its_line() -> None:
     assert Cleaner(colour=False).clean(b"\x1b]0;never ends\nthe next line") == "\nthe next line"
 
 
+def test_a_sequence_that_will_never_end_is_given_up_and_what_follows_is_text() -> None:
+    cleaner = Cleaner(colour=False)
+    shown = "".join(cleaner.clean(b"\x1b]0;" if i == 0 else b"x" * 1000) for i in range(200))
+    assert 0 < len(shown) < 199_000
+    assert cleaner.clean(b" and text") == " and text"
+
+
 @pytest.mark.parametrize("opening", [b"\x1b]0;", b"\x1bP", b"\x1b[", b"\x1b[3", b"", b"\x1b(", b"\x9b"])
 def test_a_line_without_end_costs_no_memory(opening: bytes) -> None:
     cleaner = Cleaner(colour=True)

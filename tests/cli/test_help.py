@@ -79,6 +79,6 @@ def test_the_version_is_printed(user: User) -> None:
     assert user.outlast("--version").out == f"outlast {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["../run", "pages/run", "run\n", "é"])
+@pytest.mark.parametrize("command", ["../run", "../pages/run", "run\n", "é"])
 def test_no_name_reaches_outside_of_the_pages(user: User, command: str) -> None:
     assert user.outlast(command, "--help").code == 2

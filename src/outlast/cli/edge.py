@@ -50,7 +50,6 @@ def end_with(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return _end(say, "interrupted", EXIT_INTERRUPTED)
     if isinstance(error, OSError) and error.errno in CODE_OF_ERRNO:
-        _silence_stdout()
         return _end(_tell_machine, error, CODE_OF_ERRNO[error.errno])
     return _end(_tell_bug, error, EXIT_FAILED)
 

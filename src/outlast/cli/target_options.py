@@ -68,8 +68,6 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
 
     directory = Path.cwd()
     flags = {name: given.get(name.replace("-", "_")) for name in SETTINGS}
-    if flags["home"]:
-        flags["home"] = placed(flags["home"])
     flags["labels"] = dict(check_label(label) for label in given.get("labels", ()))
     flags["env"] = dict(parse_env(variable) for variable in given.get("env", ()))
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
@@ -104,11 +102,6 @@ def _from_job(world: World, text: str | None) -> str:
 
     found = find(world, text)
     return found.folder_url if "/" in text else found.id
-
-
-def placed(home: str) -> str:
-    """A home on this machine by its whole path: it is remembered, and looked for from other directories."""
-    return home if ":" in home.split("/", 1)[0] else os.path.abspath(os.path.expanduser(home))
 
 
 def _directory(path: str) -> str:
