@@ -1,0 +1,120 @@
+"""The verbs from Python, over real jobs on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import outlast
+from outlast.errors import NotFound, UsageError
+from outlast.jobs.asked import Asked
+
+TRAIN = """
+import sys, outlast
+state = outlast.State(total=0)
+total = int(sys.argv[1]) if len(sys.argv) > 1 else 6
+start = state.total
+for step in outlast.steps(total, state, save_steps=2):
+    state.total += 1
+print("began with", start, "ended with", state.total, "resumed", outlast.latest_checkpoint() is not None, flush=True)
+(outlast.output_dir() / "total.txt").write_text(str(state.total))
+"""
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("OUTLAST_DIR", str(tmp_path / "outlast"))
+    monkeypatch.setenv("OUTLAST_SUPERVISOR_IDLE_SECONDS", "0.2")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "train.py").write_text(TRAIN)
+    monkeypatch.chdir(work)
+    yield
+
+
+def test_a_job_is_submitted_waited_for_read_and_pulled(tmp_path: Path) -> None:
+    job = outlast.submit("train.py", ["4"], labels={"team": "a"})
+    status = job.wait()
+    assert (status.state, status.head.checkpoints[-1].step, status.head.checkpoints[-1].complete) == (
+        "succeeded",
+        4,
+        True,
+    )
+    assert "ended with 4" in "".join(job.logs())
+    pulled = job.pull(to=str(tmp_path / "results"))
+    assert (tmp_path / "results" / "outputs" / "total.txt").read_text() == "4"
+    assert any(path.startswith("checkpoint/step-") for path in pulled.files)
+    again = job.pull(to=str(tmp_path / "results"))
+    assert again.files == [] and again.skipped == len(pulled.files)
+    only = job.pull("*.txt", to=str(tmp_path / "one"))
+    assert only.files == ["outputs/total.txt"]
+    with pytest.raises(NotFound, match="fits `nothing"):
+        job.pull("nothing*")
+
+
+def test_a_pull_mends_what_was_changed_here(tmp_path: Path) -> None:
+    job = outlast.submit("train.py")
+    job.wait()
+    job.pull(to=str(tmp_path / "results"))
+    file = tmp_path / "results" / "outputs" / "total.txt"
+    file.write_text("9")
+    assert job.pull(to=str(tmp_path / "results")).files == ["outputs/total.txt"]
+    assert file.read_text() == "6"
+
+
+def test_many_jobs_share_one_bundle_and_each_ends() -> None:
+    jobs = outlast.submit_many(Asked(target="train.py", args=(str(number),)) for number in (2, 4, 6))
+    assert [job.wait().state for job in jobs] == ["succeeded"] * 3
+    assert len({job.status().spec.bundle for job in jobs}) == 1
+    assert len({job.id for job in jobs}) == 3
+
+
+def test_a_job_is_found_by_id_prefix_folder_and_as_the_newest() -> None:
+    first = outlast.submit("train.py", job_id="alpha-1")
+    second = outlast.submit("train.py", job_id="alpha-2")
+    for job in (first, second):
+        job.wait()
+    assert outlast.job("alpha-1").id == "alpha-1"
+    assert outlast.job(first.folder).id == "alpha-1"
+    assert outlast.job().id == "alpha-2"
+    with pytest.raises(UsageError, match="may be 2 jobs"):
+        outlast.job("alpha")
+    with pytest.raises(NotFound, match="there is no job `alhpa-1`") as raised:
+        outlast.job("alhpa-1")
+    assert "alpha-1" in raised.value.hint
+
+
+def test_the_same_id_again_is_the_same_job_and_an_ended_one_is_not_begun_anew() -> None:
+    job = outlast.submit("train.py", job_id="one")
+    job.wait()
+    with pytest.raises(UsageError, match="already"):
+        outlast.submit("train.py", job_id="one")
+
+
+def test_from_begins_a_new_job_with_the_weights_and_at_step_zero() -> None:
+    outlast.submit("train.py", ["4"], job_id="parent").wait()
+    child = outlast.submit("train.py", ["3"], job_id="child", from_job="parent")
+    status = child.wait()
+    assert status.state == "succeeded"
+    said = "".join(child.logs())
+    assert "ended with 7" in said, said
+    assert status.head.checkpoints[-1].step == 3
+    assert outlast.job("parent").status().state == "succeeded"
+
+
+def test_resume_goes_back_to_the_checkpoint_that_was_asked_for() -> None:
+    slow = "import outlast, time\nfor step in outlast.steps(400, save_steps=1):\n    time.sleep(0.05)\n"
+    Path("slow.py").write_text(slow)
+    job = outlast.submit("slow.py", job_id="slow")
+    while len(job.status().head.checkpoints) < 3:
+        pass
+    status = job.stop()
+    assert status.state == "stopped"
+    oldest = status.head.checkpoints[0].step
+    job.resume(checkpoint=str(oldest))
+    while "2" not in job.status().head.attempts:
+        pass
+    assert job.status().head.attempts["2"].resumed_from_step == oldest
+    assert job.stop().state == "stopped"
