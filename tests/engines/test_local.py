@@ -17,7 +17,7 @@ from outlast.clock import SYSTEM
 from outlast.engines.engine import Condition, Launch
 from outlast.engines.local.engine import LocalEngine
 from outlast.engines.local.layout import LocalDir
-from outlast.errors import NoCapacity, UsageError
+from outlast.errors import NoCapacity, OutlastError, UsageError
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
@@ -410,3 +410,51 @@ def test_the_supervisor_survives_the_terminal_of_the_shell_that_started_it(place
     place.let_go(launch)
     until(lambda: ended(engine, launch), "it ended")
     assert process.alive()
+
+
+def test_a_supervisor_of_another_version_hands_its_machines_over(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, launch = start_running(place)
+    before = supervisor(place)
+    path = local_dir(place).supervisor
+    files.put_json(path, {**files.read_json(path), "version": "0.0.older"})
+    other = place.launch("wait")
+    engine.start(other)
+    until(lambda: running(engine, other) and running(engine, launch), "both run")
+    assert supervisor(place).pid != before.pid and not before.alive()
+    assert len(place.events(launch, "boot")) == 1, "and its machine never noticed"
+    engine.stop(launch)
+    engine.stop(other)
+
+
+def test_a_directory_that_cannot_be_written_is_told_as_such(place: Place) -> None:
+    (place.scratch / "user").mkdir()
+    (place.scratch / "user" / "local").write_text("in the way")
+    launch = place.launch("finish")
+    for call in (place.engine().start, place.engine().stop):
+        with pytest.raises(OutlastError, match=r"user/local` cannot be written") as caught:
+            call(launch)
+        assert "OUTLAST_DIR" in caught.value.hint
+
+
+def test_thousands_may_wait_and_the_state_of_each_is_found_at_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking does not read the others: the number of system calls is the same."""
+    monkeypatch.setenv("OUTLAST_LOCAL_CPUS", "1")
+    engine, first = start_running(place)
+    launches = [place.launch("wait") for _ in range(2000)]
+    for launch in launches:
+        engine.start(launch)
+    until(lambda: not os.listdir(local_dir(place).incoming), "all are queued")
+    listed: list[object] = []
+    listdir = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path=".": listed.append(path) or listdir(path))  # type: ignore[func-returns-value]
+    assert all(engine.state(launch).condition is Condition.WAITING for launch in launches[::100])
+    assert {Path(str(path)).name for path in listed} <= {launch.id for launch in launches}
+    monkeypatch.undo()
+    for launch in launches:
+        files.put(local_dir(place).stopped / launch.id, b"")
+        files.create(local_dir(place).incoming_stop(launch.id))
+    engine.stop(launches[-1])
+    engine.stop(first)
+    until(lambda: not os.listdir(local_dir(place).launches), "all are gone")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from outlast import __version__
 from outlast.clock import Clock
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
 from outlast.engines.local import capacity, ending
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import LocalDir, Order, check_id, encode_order
-from outlast.errors import OutlastError, UsageError
+from outlast.errors import Denied, OutlastError, UsageError
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
@@ -25,6 +29,7 @@ STOP_SECONDS = 10.0
 KILL_SECONDS_MAX = 10.0
 LOOK_SECONDS = (0.002, 0.1)
 NOTICE_LOOK_SECONDS = 0.01
+RELIEVE_SECONDS_MAX = 5.0
 WORKERS_MAX = 64
 
 
@@ -44,14 +49,16 @@ class LocalEngine:
         check_id(launch.id)
         if launch.machine.cpus < 1 or launch.machine.gpus < 0 or launch.workers < 1:
             raise UsageError(f"{launch.workers} workers with {launch.machine.cpus} CPUs and {launch.machine.gpus} GPUs")
-        self.paths.create()
-        if self._known(launch.id):
-            return
-        capacity.this_machine(os.environ, gpus=launch.machine.gpus > 0).check(launch.machine, launch.workers)
-        order = Order(launch, self.clock.now(), inherited(os.environ))
-        # No condition: who starts it twice writes the same, and the supervisor takes it up once.
-        files.put(self.paths.incoming_order(launch.id), encode_order(order))
-        self.bell.ring()
+        with _told(self.paths.path, "nothing was started"):
+            self.paths.create()
+            if self._known(launch.id):
+                return
+            capacity.this_machine(os.environ, gpus=launch.machine.gpus > 0).check(launch.machine, launch.workers)
+            order = Order(launch, self.clock.now(), inherited(os.environ))
+            self._relieve()
+            # No condition: who starts it twice writes the same, and the supervisor takes it up once.
+            files.put(self.paths.incoming_order(launch.id), encode_order(order))
+            self.bell.ring()
 
     def state(self, launch: Launch) -> LaunchState:
         check_id(launch.id)
@@ -72,14 +79,15 @@ class LocalEngine:
 
     def stop(self, launch: Launch) -> None:
         check_id(launch.id)
-        self.paths.create()
-        if self.paths.read_end(launch.id) is not None:
-            return
-        files.put(self.paths.stopped / launch.id, b"", durable=True)
-        if not self._exists(launch.id):
-            return
-        files.create(self.paths.incoming_stop(launch.id))
-        self.bell.ring()
+        with _told(self.paths.path, "what runs of it was not stopped"):
+            self.paths.create()
+            if self.paths.read_end(launch.id) is not None:
+                return
+            files.put(self.paths.stopped / launch.id, b"", durable=True)
+            if not self._exists(launch.id):
+                return
+            files.create(self.paths.incoming_stop(launch.id))
+            self.bell.ring()
         give_up_at = self.clock.monotonic() + STOP_SECONDS
         look_seconds, look_seconds_max = LOOK_SECONDS
         while self._exists(launch.id) and self.paths.read_end(launch.id) is None:
@@ -112,6 +120,16 @@ class LocalEngine:
             process.send(signal.SIGTERM)
         while self.clock.monotonic() < leave_by and any(process.alive() for _, process in taken):
             self.clock.sleep(NOTICE_LOOK_SECONDS)
+
+    def _relieve(self) -> None:
+        """A supervisor of another version goes, and leaves its machines to one of ours: it would start old agents for new jobs."""
+        told = files.read_json(self.paths.supervisor)
+        process = Process.read(told)
+        if process is None or told.get("version") == __version__ or not process.send(signal.SIGTERM):
+            return
+        give_up_at = self.clock.monotonic() + RELIEVE_SECONDS_MAX
+        while process.alive() and self.clock.monotonic() < give_up_at:
+            self.clock.sleep(LOOK_SECONDS[0])
 
     def _known(self, launch_id: str) -> bool:
         """Started before, or stopped for ever."""
@@ -154,3 +172,17 @@ class LocalEngine:
                     state="they hang in the operating system; nothing new is started for it",
                     hint=f"`ps` shows who they are; their directory is `{directory.path}`",
                 )
+
+
+@contextmanager
+def _told(path: Path, state: str) -> Iterator[None]:
+    """The system's own errors, as a user can read them."""
+    try:
+        yield
+    except OSError as error:
+        kind = Denied if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else OutlastError
+        raise kind(
+            f"`{path}` cannot be written: {error.strerror}",
+            state=state,
+            hint="free some space there, or set OUTLAST_DIR to a directory that can be written",
+        ) from error

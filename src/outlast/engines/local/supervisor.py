@@ -11,6 +11,7 @@ import os
 import select
 import signal
 
+from outlast import __version__
 from outlast.clock import Clock
 from outlast.engines.engine import Condition
 from outlast.engines.local import ending
@@ -67,7 +68,7 @@ class Supervisor:
         self.tell_at = 0.0
         self.leaving = False
         self.orphans_until = 0.0
-        self.me = Process.me().document()
+        self.me = {**Process.me().document(), "version": __version__}
 
     def run(self, spawn_lock: int | None) -> None:
         if not self._lock():
