@@ -93,6 +93,14 @@ def test_a_gap_is_shown_with_its_size() -> None:
     assert "… 1,204 bytes missing …" in on_terminal(data(b"a"), LogPiece(PieceKind.GAP, 1, missing_bytes=1204))
 
 
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "what was written last may be missing"), (1204, "at least 1,204 bytes are missing")]
+)
+def test_a_gap_of_unknown_size_says_why_nobody_knows(count: int, words: str) -> None:
+    gap = LogPiece(PieceKind.GAP, 3, missing_bytes=count, at_least=True)
+    assert on_terminal(gap) == f"\x1b[2m… {words}: the machine of attempt 3 died without a word …\x1b[0m\n"
+
+
 def test_a_pipe_gets_every_byte_as_it_was_written(capsys: pytest.CaptureFixture[str]) -> None:
     raw = b"\x1b[2J\xff\r50%\r\n\x00no newline"
     begin = LogPiece(PieceKind.BEGIN, 2, resumed_from_step=5)
@@ -131,6 +139,6 @@ def test_objects_hold_text_that_is_right_across_pieces(capsys: pytest.CaptureFix
         {"kind": "begin", "attempt": 2, "resumed_from_step": 5},
         {"kind": "bytes", "attempt": 2, "rank": 0, "offset": 10, "text": ""},
         {"kind": "bytes", "attempt": 2, "rank": 0, "offset": 11, "text": "é�"},
-        {"kind": "gap", "attempt": 2, "rank": 0, "offset": 13, "bytes": 7},
+        {"kind": "gap", "attempt": 2, "rank": 0, "offset": 13, "bytes": 7, "at_least": False},
         {"kind": "end", "attempt": 2, "cause": "preempted"},
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.cli.user import User
+from tests.cli.user import SECONDS_MAX, User
 
 ROW = [
     "job", "name", "state", "engine", "target", "args", "labels", "attempts", "preemptions", "step", "submitted_at",
@@ -179,6 +181,26 @@ def test_a_stopped_job_goes_on_where_it_was(user: User) -> None:
     assert document["attempts"] == 2 and document["attempt_list"][1]["resumed_from_step"] == 7
     log = user.outlast("logs", "mine")
     assert log.out.count("saved\n") == 2 and "attempt 2, resumed from step 7" in log.err
+
+
+def test_a_machine_that_is_killed_costs_an_attempt_and_every_page_says_so(user: User) -> None:
+    go = user.root / "go"
+    user.write("train.py", SAVES + f"\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.05)\n")
+    running = user.start("run", "--job-id", "mine", "train.py")
+    wait_for(lambda: user.outlast("checkpoints", "mine", "--json").out.startswith('[{"name"'))
+    (machine,) = (user.outlast_dir / "local" / "machines").glob("*/*/init.json")
+    os.kill(json.loads(machine.read_text())["pid"], signal.SIGKILL)
+    go.touch()
+    out, err = (stream.decode() for stream in running.communicate(timeout=SECONDS_MAX))
+    assert running.returncode == 0, err
+    assert out.count("saved\n") == 2 and "found ['ck-7.json']" in out
+    assert "the machine of attempt 1 died without a word" in err
+    assert "── attempt 1 was preempted; attempt 2, resumed from step 7 ──" in err
+    assert ": $0, 1 preemption, " in err.strip().splitlines()[-1]
+    document = user.outlast("show", "--json").json
+    assert (document["attempts"], document["preemptions"]) == (2, 1)
+    assert [one["cause"] for one in document["attempt_list"]] == ["preempted", "succeeded"]
+    assert re.search(r"^ +1  .* preempted$", user.outlast("show").out, re.MULTILINE)
 
 
 def wait_for(holds: object, seconds_max: float = 60.0) -> None:

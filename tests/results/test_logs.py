@@ -44,7 +44,8 @@ class Book:
 
     def end(self, state: State = State.SUCCEEDED) -> None:
         last = str(self.head.attempt)
-        attempts = {**self.head.attempts, last: replace(self.head.attempts[last], ended_at=3.0, cause=Cause.SUCCEEDED)}
+        ended = replace(self.head.attempts[last], ended_at=3.0, cause=Cause.SUCCEEDED, exit_code=0)
+        attempts = {**self.head.attempts, last: ended}
         self.swap(state=state, attempts=attempts)
 
     def seal(self, attempt: int, offset: int, data: bytes, rank: int = 0) -> None:
@@ -73,7 +74,7 @@ def test_attempts_are_stitched_in_order_and_each_begin_is_marked() -> None:
     book.seal(2, 0, b"three")
     book.end()
     assert words(list(read_log(book.folder))) == [
-        ("begin", 1, None), b"one ", b"two ", ("end", 1, "preempted"),
+        ("begin", 1, None), b"one ", b"two ", ("gap", 0), ("end", 1, "preempted"),
         ("begin", 2, 120), b"three", ("end", 2, "succeeded"),
     ]  # fmt: skip
 
@@ -94,7 +95,28 @@ def test_what_a_dead_machine_had_not_sealed_is_shown_as_a_gap() -> None:
     book.folder.rewrite(book.folder.keys.beat(1), Beat(1, 1.0, None, log_bytes=106))
     book.begin(2)
     book.end()
-    assert words(list(read_log(book.folder)))[1:4] == [b"sealed", ("gap", 100), ("end", 1, "preempted")]
+    pieces = list(read_log(book.folder))
+    assert words(pieces)[1:4] == [b"sealed", ("gap", 100), ("end", 1, "preempted")]
+    assert pieces[2].at_least
+
+
+def test_a_machine_that_died_without_a_word_may_have_said_more_than_anybody_knows() -> None:
+    book = Book()
+    book.begin(1)
+    book.seal(1, 0, b"sealed")
+    book.begin(2)
+    book.end()
+    assert [piece.attempt for piece in read_log(book.folder) if piece.at_least] == [1]
+
+
+def test_an_attempt_that_ended_by_its_own_word_has_no_gap() -> None:
+    book = Book()
+    book.begin(1)
+    book.seal(1, 0, b"sealed")
+    book.swap(attempts={"1": replace(book.head.attempts["1"], exit_code=75)})
+    book.begin(2)
+    book.end()
+    assert not any(piece.kind is PieceKind.GAP for piece in read_log(book.folder))
 
 
 def test_no_gap_is_claimed_while_the_machine_may_still_seal() -> None:
@@ -164,7 +186,7 @@ def test_one_attempt_alone_ends_with_that_attempt() -> None:
     book.begin(2)
     book.seal(2, 0, b"two")
     reader = LogReader(book.folder, attempt=1)
-    assert words(list(reader.read())) == [("begin", 1, None), b"one", ("end", 1, "preempted")]
+    assert words(list(reader.read())) == [("begin", 1, None), b"one", ("gap", 0), ("end", 1, "preempted")]
     assert reader.ended
 
 

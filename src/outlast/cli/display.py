@@ -52,7 +52,7 @@ class Marks:
     def line(self, piece: LogPiece) -> str:
         """Empty: nothing to say."""
         if piece.kind is PieceKind.GAP:
-            return f"… {piece.missing_bytes:,} bytes missing …"
+            return _gap_line(piece)
         if piece.kind is PieceKind.END:
             self._ended = f"attempt {piece.attempt} was {piece.cause}; " if piece.cause in TOLD_CAUSES else ""
         if piece.kind is not PieceKind.BEGIN or (piece.attempt == 1 and piece.resumed_from_step is None):
@@ -61,6 +61,13 @@ class Marks:
         step = piece.resumed_from_step
         how = "from the beginning" if step is None else f"resumed from step {step:,}"
         return f"── {ended}attempt {piece.attempt}, {how} ──"
+
+
+def _gap_line(piece: LogPiece) -> str:
+    if not piece.at_least:
+        return f"… {piece.missing_bytes:,} bytes missing …"
+    known = f"at least {piece.missing_bytes:,} bytes are" if piece.missing_bytes else "what was written last may be"
+    return f"… {known} missing: the machine of attempt {piece.attempt} died without a word …"
 
 
 class RawDisplay:
@@ -170,7 +177,12 @@ class JsonDisplay:
             text = self._texts.decode(piece.rank, piece.data)
             shown |= {"rank": piece.rank, "offset": piece.offset, "text": text}
         elif piece.kind is PieceKind.GAP:
-            shown |= {"rank": piece.rank, "offset": piece.offset, "bytes": piece.missing_bytes}
+            shown |= {
+                "rank": piece.rank,
+                "offset": piece.offset,
+                "bytes": piece.missing_bytes,
+                "at_least": piece.at_least,
+            }
         else:
             shown |= {"cause": piece.cause}
         put_json(shown)

@@ -84,8 +84,10 @@ def _print_facts(status: Status) -> None:
         ),
         ("began with", f"the last checkpoint of {shown(spec.from_job)}" if spec.from_job else ""),
         (
-            "ends by",
-            f"{duration(status.launch.deadline_at - status.now)} from now at the latest" if not status.final else "",
+            "limit",
+            f"{duration(status.launch.deadline_at - status.now)} from now it ends at the latest"
+            if not status.final
+            else "",
         ),
         ("folder", shown(status.folder)),
         ("outputs", f"`outlast pull {status.job}`" if status.head.outputs or status.checkpoints else "none yet"),

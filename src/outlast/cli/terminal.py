@@ -10,6 +10,8 @@ from outlast.cli.clean import printable
 
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "dim": "2", "bold": "1"}
 WIDTH_MIN = 40
+WIDTH_UNKNOWN = 80
+"""Of a terminal that says that it has no columns."""
 
 
 def colour_allowed(stream: TextIO) -> bool:
@@ -26,7 +28,7 @@ def width(stream: TextIO) -> int | None:
     if not stream.isatty():
         return None
     try:
-        return max(WIDTH_MIN, os.get_terminal_size(stream.fileno()).columns)
+        return max(WIDTH_MIN, os.get_terminal_size(stream.fileno()).columns or WIDTH_UNKNOWN)
     except OSError:
         return None
 

@@ -34,6 +34,9 @@ class LogPiece:
 
     data: bytes = b""
     missing_bytes: int = 0
+    at_least: bool = False
+    """Of a `gap`: more may be missing, perhaps nothing; the machine died, and how much it had written nobody knows."""
+
     resumed_from_step: int | None = None
     """Of a `begin`; None: from nothing."""
 
@@ -81,8 +84,9 @@ class LogReader:
         if self._ranks is None:
             workers = self._folder.read_spec().workers
             self._ranks = [_RankReader(self._folder, self._stream, number, rank) for rank in range(workers)]
+        died = attempt is not None and attempt.cause is not None and attempt.exit_code is None
         for rank in self._ranks:
-            for piece in rank.read(over):
+            for piece in rank.read(over, died and over):
                 yield from self._begin(number, attempt)
                 yield piece
         if attempt is not None and attempt.running_at is not None:
@@ -110,7 +114,8 @@ class _RankReader:
         self._position = position
         self._after = ""
 
-    def read(self, over: bool) -> Iterator[LogPiece]:
+    def read(self, over: bool, died: bool = False) -> Iterator[LogPiece]:
+        """`over`: the attempt has ended. `died`: and its owner did not say how, so its last words may be lost."""
         yield from self._read_segments()
         offset, data = self._read_tail()
         if offset > self._position:
@@ -120,7 +125,7 @@ class _RankReader:
         if offset + len(data) > self._position:
             yield from self._take(offset, data)
         if over:
-            yield from self._read_end()
+            yield from self._read_end(died)
 
     def _read_segments(self) -> Iterator[LogPiece]:
         store = self._folder.store
@@ -149,11 +154,18 @@ class _RankReader:
         # What is no tail is passed over: the sealed segments are the log, and what they lack is shown as a gap.
         return (0, b"") if offset is None else (offset, data[OFFSET_DIGITS:])
 
-    def _read_end(self) -> Iterator[LogPiece]:
+    def _read_end(self, died: bool) -> Iterator[LogPiece]:
         """A machine that died took with it what it had not sealed: its last beat says how much there was at least."""
+        written = 0
         if self._rank == 0:
             beat = self._folder.read_beat(self._attempt)
             written = 0 if beat is None else beat.log_bytes if self._stream == "log" else beat.metrics_bytes
+        if died:
+            missing = max(0, written - self._position)
+            yield LogPiece(
+                PieceKind.GAP, self._attempt, self._rank, self._position, missing_bytes=missing, at_least=True
+            )
+        else:
             yield from self._skip_to(written)
 
     def _take(self, offset: int, data: bytes) -> Iterator[LogPiece]:
