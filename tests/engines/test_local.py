@@ -100,6 +100,9 @@ def test_whatever_is_killed_at_random_moments_all_launches_end(place: Place, see
         if victim is not None:
             victim.send(signal.SIGKILL)
         engine.state(random.choice(launches))
+        for launch in launches:
+            there = {machine for machine, pid in place.events(launch, "boot") if alive(pid)}
+            assert len(there) <= 1, "two machines of one rank"
     for launch in launches:
         place.let_go(launch)
     until(lambda: all(ended(engine, launch) for launch in launches), "all ended")
