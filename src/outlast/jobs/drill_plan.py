@@ -36,7 +36,7 @@ class Kill:
     attempt: int
     kind: Kind
     pause: str = ""
-    """Where the library waits for it: `step:57`, `save:2`. Empty: it comes by the clock."""
+    """Where the library waits for it: `step:57`, `saving:57`, `save:2`. Empty: it comes by the clock."""
 
     settled: bool = True
     """It waits until what this attempt has saved is committed; otherwise it comes at once."""
@@ -109,8 +109,7 @@ def _by_steps(steps: int, kinds: list[Kind], random: Random) -> Plan:
         # From the upper part of its own stretch: behind the kill before it there is always a save, so each attempt gets on.
         step = int(first + width * (number + random.uniform(0.5, 1.0)))
         step = min(max(step, before + 1), steps - 1)
-        saves = max(2, (step - before) // save_steps)
-        pause = f"save:{random.randint(2, min(saves, SAVES_PER_KILL))}" if kind is Kind.SAVING else f"step:{step}"
+        pause = f"saving:{step}" if kind is Kind.SAVING else f"step:{step}"
         # At least every other attempt gets its saves committed, or the job would be given up for making no progress.
         settled = number % 2 == 0 or random.random() < 0.5
         kills.append(Kill(number + 1, kind, pause, settled, step / steps))

@@ -25,8 +25,9 @@ POLL_SECONDS_MAX = 0.05
 HUNT_SECONDS = 0.002
 """How often a directory is looked at while a save is waited for: a write of a few milliseconds is still seen."""
 
-COMMIT_SECONDS_MAX = 30.0
-"""How long a paused trainer is left alone, so that what it saved is committed before it is killed."""
+COMMIT_SECONDS_MAX = 60.0
+SETTLED_SECONDS_MAX = 5.0
+"""How long a paused trainer is left alone, so that what it saved is committed before it is killed: the first time, and later."""
 
 NOTICE_SECONDS = 30.0
 """As on a Spot machine."""
@@ -212,10 +213,11 @@ class _Run:
             return False
         if self.paused_at is None:
             self.paused_at = self.clock.monotonic()
-        committed = (
-            head.attempts[str(self.attempt)].committed_step is not None if kill.settled else bool(head.checkpoints)
-        )
-        return committed or self.clock.monotonic() - self.paused_at > COMMIT_SECONDS_MAX
+        waited = self.clock.monotonic() - self.paused_at
+        if not head.checkpoints:
+            return waited > COMMIT_SECONDS_MAX
+        committed = head.attempts[str(self.attempt)].committed_step is not None
+        return committed or not kill.settled or waited > SETTLED_SECONDS_MAX
 
     def _pause(self, kill: Kill | None) -> float:
         if self.watch is not None and kill is not None and kill.kind is Kind.SAVING and not kill.pause:

@@ -58,7 +58,8 @@ class Drill:
     """The library saves at least so often, whatever the script says: a drill of a minute meets saves that come every hour."""
 
     pauses: Mapping[str, str] = field(default_factory=dict)
-    """Attempt number -> `step:N` or `save:N`: where the library stops and waits for its killer."""
+    """Attempt number -> where the library stops and waits for its killer: `step:N`, before that step; `save:N`, in the middle of
+    the attempt's Nth save; `saving:N`, in the middle of its first save of step N or later."""
 
 
 @dataclass(frozen=True)
