@@ -114,8 +114,7 @@ def latest_checkpoint() -> Checkpoint | None:
     if not here.kept() or here.checkpoint_dir is None:
         return None
     here.arrive()
-    if here.active or here.ended:
-        here.saver.wait()
+    here.wait_for_saves()
     found = disk.list_checkpoints(here.checkpoint_dir)
     if not found:
         return None

@@ -37,6 +37,9 @@ class Attempt:
 
     rank: int = 0
     workers: int = 1
+    together: bool = False
+    """Several workers share this run directory (a launcher like torchrun has started them), not one per machine."""
+
     steps_max: int | None = None
     save_steps: int | None = None
     """A drill saves at least so often, whatever the script says."""
@@ -81,6 +84,11 @@ class Context:
     _arrived: bool = False
 
     @property
+    def quiet(self) -> bool:
+        """Another worker speaks for this one in the run directory that they share: progress, metrics, outputs."""
+        return self.attempt.together and self.attempt.rank > 0
+
+    @property
     def saver(self) -> Saver:
         if self._saver is None:
             from outlast.training.saver import Saver
@@ -89,6 +97,10 @@ class Context:
             self._saver = Saver(self)
             self.at_exit(self._saver.finish)
         return self._saver
+
+    def wait_for_saves(self) -> None:
+        if self._saver is not None:
+            self._saver.wait()
 
     @property
     def history(self) -> History:
@@ -101,7 +113,7 @@ class Context:
 
     def arrive(self) -> None:
         """Before the script touches outputs or checkpoints: they are brought into the state that it resumes from."""
-        if self._arrived or self.run_dir is None or in_worker_process():
+        if self._arrived or self.run_dir is None or in_worker_process() or self.quiet:
             return
         self._arrived = True
         from outlast.training.history import roll_back_outputs
@@ -119,7 +131,7 @@ class Context:
 
     def own(self) -> None:
         """Makes sure that only one process writes here. Released by the system with the process, not inherited by a fork."""
-        if self._progress is not None or self.run_dir is None:
+        if self._progress is not None or self.run_dir is None or self.quiet:
             return
         import fcntl
 
@@ -141,7 +153,7 @@ class Context:
 
     def mark_loop(self, present: bool) -> None:
         """`loop` tells the agent that this process leaves by itself at its next boundary."""
-        if self.run_dir is None or present == self._marked:
+        if self.run_dir is None or present == self._marked or self.quiet:
             return
         self._marked = present
         try:
@@ -222,6 +234,7 @@ def _read_attempt(path: Path, environ: Any) -> Attempt:
             attempt=int(record.get("attempt") or 0),
             rank=int(environ.get("RANK") or record.get("rank") or 0),
             workers=int(environ.get("WORLD_SIZE") or record.get("workers") or 1),
+            together=int(environ.get("WORLD_SIZE") or 1) > int(record.get("workers") or 1),
             steps_max=None if record.get("steps_max") is None else int(record["steps_max"]),
             save_steps=None if record.get("save_steps") is None else max(1, int(record["save_steps"])),
             pause=str(record.get("pause") or ""),

@@ -160,32 +160,34 @@ def _chunks(pieces: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview
 
 
 def link_state(source: Path, target: Path) -> None:
-    """A checkpoint's own files at a second place: linked, or copied where that cannot be done."""
+    """A checkpoint's own files at a second place."""
     target.mkdir(parents=True)
     for name in (STATE, TENSORS, GENERATORS, RECORD):
-        if not (source / name).exists():
-            continue
-        try:
-            os.link(source / name, target / name)
-        except OSError:
-            shutil.copyfile(source / name, target / name)
+        if (source / name).exists():
+            link_file(source / name, target / name)
 
 
 def link_tree(source: Path, target: Path) -> None:
     """The script's own files of a checkpoint, once more."""
-    skipped = shutil.ignore_patterns(*RESERVED_NAMES)
+    for name in os.listdir(source):
+        if name in RESERVED_NAMES:
+            continue
+        if (source / name).is_dir():
+            link_whole_tree(source / name, target / name)
+        else:
+            link_file(source / name, target / name)
 
-    def copy(path: str, place: str) -> str:
-        try:
-            os.link(path, place)
-        except OSError:
-            shutil.copyfile(path, place)
-        return place
 
-    def ignore(folder: str, names: list[str]) -> set[str]:
-        return set(skipped(folder, names)) if Path(folder) == source else set()
+def link_whole_tree(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, copy_function=link_file, symlinks=True)
 
-    shutil.copytree(source, target, copy_function=copy, ignore=ignore, dirs_exist_ok=True, symlinks=True)
+
+def link_file(source: str | Path, target: str | Path) -> None:
+    """Linked, or copied where that cannot be done."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def sync_tree(folder: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError
-from outlast.training import disk, generators, outputs
+from outlast.training import disk, generators, outputs, ranks
 from outlast.training.decode import MISSING, Decoder, Malformed, Mismatch
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
@@ -32,14 +32,13 @@ class Document:
     tensors: TensorFile | NoTensors
 
     def restore(self, parts: dict[str, Any]) -> None:
-        """Brings parts and global generators back, in place where that can be done."""
+        """Brings the parts back, in place where that can be done."""
         missing = self._decode(lambda decoder: restore_parts(decoder, self.content.get("parts") or {}, parts))
         for name in missing:
             say(f"warning: the checkpoint has no part `{name}`; it keeps the value that the script gave it")
-        self.restore_generators({})
 
     def restore_generators(self, parts: dict[str, Any]) -> None:
-        """Once more, after a data loader has drawn from them: the global ones, and the parts that hold some."""
+        """The global ones; and, once more after a data loader has drawn from them, the parts that hold some."""
         trees = self.content.get("parts") or {}
         chosen = {name: tree for name, tree in trees.items() if name in parts and _holds_generator(tree)}
         self._decode(lambda decoder: restore_parts(decoder, chosen, parts))
@@ -101,10 +100,10 @@ def read_history(context: Context) -> History:
     number = max((one.number for one in found if one.attempt == attempt), default=0)
     if not found:
         return History(attempt=attempt)
-    newest = found[0]
+    newest = ranks.folder_for(found[0], context.attempt)
     content = _read_content(newest.path / disk.STATE, newest.record)
     document = Document(newest.path, content, {}, NoTensors())
-    return History(newest, list(_loops(newest.path, content)), document.flags(), attempt, number)
+    return History(found[0], list(_loops(newest.path, content)), document.flags(), attempt, number)
 
 
 def _loops(folder: Path, content: Mapping[str, Any]) -> Iterator[EndedLoop]:

@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from outlast.clock import SYSTEM
 from outlast.errors import EXIT_TRAINER_INTERRUPTED, OutlastError
-from outlast.training import context, disk, metrics
+from outlast.training import context, disk, metrics, ranks
 from outlast.training.cadence import Cadence
 from outlast.training.encode import Encoder
 from outlast.training.history import open_document
@@ -91,6 +91,9 @@ class Loop:
         saver = here.saver
         here.mark_loop(True)
         self._cadence.machine_life_seconds = here.attempt.machine_life_seconds
+        if here.attempt.workers > 1:
+            self._cadence.every_seconds = None
+            self._cadence.every_steps = self._cadence.every_steps or ranks.SAVE_STEPS
         if any(one.name == self.name for one in here.ended):
             self._begin_again()
             return
@@ -155,6 +158,7 @@ class Loop:
                 document.restore(vars(self.state))
             if not self.over:
                 resume(self._position.epoch, document.data())
+            if ranks.shares_generators(folder, self.context.attempt):
                 document.restore_generators({} if self.state is None else vars(self.state))
         self.resumed = True
         if not self.over:
@@ -188,6 +192,7 @@ class Loop:
         total = self._base + step
         here.write_progress(total)
         if here.attempt.pause and here.attempt.pause == f"step:{total}":
+            here.saver.wait()  # a drill that wants to strike in mid-save says so
             here.saver.pause_until_told(here.attempt.pause)
         self._body_began_at = SYSTEM.monotonic()
 
@@ -208,9 +213,23 @@ class Loop:
             if self.state is not None:
                 saver.prepare(self._build)
         notice = read_notice(here.run_dir)
+        if here.attempt.workers > 1:
+            self._boundary_of_many(notice)
+            return
         if notice is not None:
             self._leave(notice)
         self._save_if_due(now)
+
+    def _boundary_of_many(self, notice: Notice | None) -> None:
+        """Several workers save, and leave, at the same steps: see ranks.py."""
+        here, step = self.context, self._position.step
+        if step % (self._cadence.every_steps or 1):
+            return
+        if here.attempt.rank == 0 or here.attempt.together:
+            here.saver.save_and_wait(self._build)
+            self._cadence.saved(SYSTEM.monotonic(), step)
+        if notice is not None:
+            self._depart(notice, f"saved step {self.steps_done}")
 
     def _save_if_due(self, now: float) -> None:
         saver, step = self.context.saver, self._position.step
@@ -275,7 +294,7 @@ class Loop:
 
     def _leave(self, notice: Notice) -> None:
         """Saves if the time that is left is enough, then ends the process."""
-        here, saver, step = self.context, self.context.saver, self.steps_done
+        saver, step = self.context.saver, self.steps_done
         if self._script_saves():
             if self._wait_for_the_script(notice):
                 return
@@ -291,10 +310,13 @@ class Loop:
             else:
                 saver.wait(notice.seconds_left())
                 said = f"{notice.seconds_left():.1f} s are too short to save step {step}"
+        self._depart(notice, said)
+
+    def _depart(self, notice: Notice, said: str) -> NoReturn:
         say(f"told to leave ({notice.reason}): {said}; leaving")
         self.over = True
         self._forget()
-        metrics.flush(here, wait=True)
+        metrics.flush(self.context, wait=True)
         raise Interrupted
 
     def _last_save(self, step: int) -> str:
@@ -328,12 +350,12 @@ class Loop:
                 saver.pause(here.attempt.pause)
             if self._script_saves():
                 self._complete_script_save(stopped)
-            else:
+            elif here.attempt.rank == 0 or here.attempt.together:
                 saver.save_and_wait(lambda: self._build(complete=True, stopped=stopped))
-                self._pending = None
             found = disk.list_checkpoints(saver.folder, skip_damaged=True)
             folder = found[0].path if found else None
             self._end(EndedLoop(self.name, position.step, position.epoch, stopped, False, folder))
+        self._pending = None
         self._forget()
 
     def _complete_script_save(self, stopped: bool) -> None:
@@ -356,7 +378,8 @@ class Loop:
         here = self.context
         assert here.run_dir is not None
         if ended.folder is not None:
-            held = here.run_dir / "ended" / f"{len(here.ended):03d}"
+            own = f"ended-{here.attempt.rank}" if here.quiet else "ended"
+            held = here.run_dir / own / f"{len(here.ended):03d}"
             shutil.rmtree(held, ignore_errors=True)
             disk.link_state(ended.folder, held)
             ended = replace(ended, folder=held)

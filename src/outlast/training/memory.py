@@ -82,6 +82,9 @@ class Arena:
 def fits(size: int, root: Path = Path("/")) -> bool:
     """Whether so many bytes can be had without pressing the training. Where nothing can be found out: yes."""
     total, available = system_bytes(root)
+    address_space = _address_space_left()
+    if address_space is not None and size > address_space:
+        return False
     if available is None:
         return True
     reserve = min(RESERVE_BYTES_MAX, int(RESERVE_SHARE * (total or 0)))
@@ -102,6 +105,18 @@ def system_bytes(root: Path = Path("/")) -> tuple[int | None, int | None]:
         total = limit
         available = left if available is None else min(available, left)
     return total, available
+
+
+def _address_space_left() -> int | None:
+    """Under `ulimit -v`."""
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return None if limit == resource.RLIM_INFINITY else max(0, limit - pages * mmap.PAGESIZE)
 
 
 def _control_groups(root: Path) -> list[tuple[Path, Path, Path]]:

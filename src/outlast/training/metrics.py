@@ -53,16 +53,26 @@ def log(step: int | None = None, /, **metrics: Any) -> None:
 
 def _log(step: int | None, metrics: dict[str, Any]) -> None:
     here = context.current()
-    if here.run_dir is None or (context.in_worker_process() and not here.active):
+    if here.run_dir is None or here.quiet or (context.in_worker_process() and not here.active):
         return
     if step is None and "step" in metrics:
         step = metrics.pop("step")
     if step is None and here.active:
         step = here.active[0].step
-    values = {name: _hold(value) for name, value in metrics.items() if _is_legal(name)}
+    values = {}
+    for name, value in metrics.items():
+        try:
+            if _is_legal(name):
+                values[name] = _hold(value)
+        except Exception as error:  # noqa: BLE001 - whatever a foreign array does, the other metrics are written
+            _leave_out(name, error)
     stream = _stream(here)
     stream.pending.append(Line(None if step is None else int(step), SYSTEM.now(), values))
     flush(here)
+
+
+def _leave_out(name: str, error: Exception) -> None:
+    say_once(f"metric {name}", f"warning: the metric `{name}` was left out: {error}")
 
 
 def _is_legal(name: str) -> bool:
@@ -140,7 +150,7 @@ def _write(here: Context, stream: Stream, line: Line) -> None:
             else:
                 raise TypeError(f"a {type(number).__name__} is not a number")
         except Exception as error:  # noqa: BLE001 - whatever a foreign array does, the training goes on
-            say_once(f"metric {name}", f"warning: the metric `{name}` was left out: {error}")
+            _leave_out(name, error)
     try:
         if stream.descriptor is None:
             assert here.run_dir is not None

@@ -135,6 +135,7 @@ def write_save(
     attempt: int,
     number: int,
     watch: Callable[[int], None],
+    gather: Callable[[Path], None] = lambda saving: None,
 ) -> Path:
     """Puts the checkpoint in place and returns where. An error leaves nothing behind."""
     saving = save.folder or disk.new_saving_dir(folder)
@@ -151,6 +152,7 @@ def write_save(
                 disk.link_state(one.folder, saving / disk.ENDED / f"{index:03d}")
         if (saving / disk.ENDED).exists():
             disk.sync_tree(saving / disk.ENDED)
+        gather(saving)
         record = {
             "format": disk.FORMAT,
             "step": save.step,

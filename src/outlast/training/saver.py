@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.clock import SYSTEM
 from outlast.errors import OutlastError
-from outlast.training import disk, memory, outputs
+from outlast.training import disk, memory, outputs, ranks
 from outlast.training import save as saving
 from outlast.training.cadence import Cost
 from outlast.training.notice import read_notice
@@ -35,6 +36,9 @@ class Saver:
         self._context = context
         self._run_dir = context.run_dir
         self.folder = context.checkpoint_dir
+        if context.quiet:
+            ranks.clear(self.folder, context.attempt)
+            self.folder = ranks.own_folder(self.folder, context.attempt, context.history.attempt)
         self._arena = memory.Arena()
         self._thread: threading.Thread | None = None
         self._begun_at = 0.0
@@ -92,7 +96,7 @@ class Saver:
                 return False
         view = self._arena.view(size)
         saving.snapshot(save.plan, view)
-        save.outputs = outputs.keep_outputs(self._context.output_dir, self._run_dir / "kept")
+        self._keep_outputs(save)
         stall = SYSTEM.monotonic() - begun_at
         self._seconds["saving"] += stall
         self._start(save, view, stall)
@@ -102,7 +106,11 @@ class Saver:
         """Straight to the disk, durable when it returns. OutlastError if it could not be written."""
         begun_at = SYSTEM.monotonic()
         self.wait()
-        self._save_now(build(), begun_at)
+        save = build()
+        self._save_now(save, begun_at)
+        if self._context.quiet and self.failure is None:
+            assert self._context.checkpoint_dir is not None
+            ranks.wait_for_commit(self._context.checkpoint_dir, self.attempt, save.step)
         if self.failure is not None:
             raise OutlastError(
                 f"the checkpoint could not be written: {self.failure}; the last one in place is {self._newest()}\n\n"
@@ -145,7 +153,7 @@ class Saver:
     # --------------------------------------------------------------------------------------------------- writing
 
     def _save_now(self, save: Save, begun_at: float) -> None:
-        save.outputs = outputs.keep_outputs(self._context.output_dir, self._run_dir / "kept")
+        self._keep_outputs(save)
         self._begun_at = SYSTEM.monotonic()
         self.saved_step = save.step
         watched = self.unchanged.watched(save.plan.leaves)
@@ -155,6 +163,15 @@ class Saver:
         self._seconds["saving"] += stall
         self.cost = Cost(stall, stall)
         self._write_timings()
+
+    def _keep_outputs(self, save: Save) -> None:
+        if not self._context.quiet:
+            save.outputs = outputs.keep_outputs(self._context.output_dir, self._run_dir / "kept")
+
+    def _gather(self, saving: Path, step: int) -> None:
+        attempt = self._context.attempt
+        if attempt.together and attempt.rank == 0:
+            ranks.gather(saving, self.folder, attempt, self.attempt, step)
 
     def _start(self, save: Save, view: memoryview, stall: float) -> None:
         self._begun_at = SYSTEM.monotonic()
@@ -185,11 +202,13 @@ class Saver:
                 attempt=self.attempt,
                 number=number,
                 watch=self._watch(save, number),
+                gather=lambda saving: self._gather(saving, save.step),
             )
             self._number = number
             left = disk.forget_old(self.folder)
-            kept = [output["kept"] for one in left for output in one.record.get("outputs", [])]
-            outputs.forget_outputs(self._run_dir / "kept", kept)
+            if not self._context.quiet:
+                kept = [output["kept"] for one in left for output in one.record.get("outputs", [])]
+                outputs.forget_outputs(self._run_dir / "kept", kept)
         except OSError as error:
             self.failure = error
             say(
@@ -199,7 +218,10 @@ class Saver:
 
     def _watch(self, save: Save, number: int) -> Callable[[int], None]:
         """In a drill, stops when half of the bytes are written."""
-        if self._context.attempt.pause != f"save:{number}":
+        at = self._context.attempt.pause
+        kind, _, wanted = at.partition(":")
+        here = at == f"save:{number}" or (kind == "saving" and save.step >= int(wanted))
+        if not here or self._context.quiet:
             return lambda _: None
         left = saving.total_bytes(save) // 2
 
@@ -207,7 +229,7 @@ class Saver:
             nonlocal left
             left -= written
             if left <= 0:
-                self.pause(f"save:{number}")
+                self.pause(at)
 
         return watch
 
@@ -216,6 +238,8 @@ class Saver:
         return f"that of step {found[0].step}" if found else "none"
 
     def _write_timings(self) -> None:
+        if self._context.quiet:
+            return
         try:
             disk.write_json_in_place(self._run_dir / "timings.json", self._seconds)
         except OSError as error:
