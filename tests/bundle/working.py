@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from outlast.bundle import tree
 from outlast.bundle.pack import Packed, pack
@@ -56,7 +57,8 @@ class Working:
 
     def pack_anew(self) -> Packed:
         """With nothing remembered, into an empty home: what a bundle must be, however much is remembered."""
-        return pack(MemoryStore("empty"), self.directory, cache=self.scratch / "no" / "cache", clock=SYSTEM)
+        with TemporaryDirectory(dir=self.scratch) as empty:
+            return pack(MemoryStore("empty"), self.directory, cache=Path(empty), clock=SYSTEM)
 
     def unpacked(self, packed: Packed, store: Store | None = None) -> Tree:
         self._unpacked += 1

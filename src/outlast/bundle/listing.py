@@ -67,8 +67,8 @@ def problem_of(files: Mapping[bytes, File]) -> str:
             return f"it lists {path[:80]!r}, which is no path inside a directory"
         if file.mode not in MODES or not DIGEST_FORM.fullmatch(file.sha256) or file.bytes < 0:
             return f"mode, size or sha256 of {path[:80]!r} cannot be"
-        if file.bytes == 0 and file.sha256 != EMPTY_SHA256:
-            return f"{path[:80]!r} is empty, its sha256 is not"
+        if (file.bytes == 0) != (file.sha256 == EMPTY_SHA256):
+            return f"size and sha256 of {path[:80]!r} do not go together"
         if sizes.setdefault(file.sha256, file.bytes) != file.bytes:
             return f"{path[:80]!r} has the sha256 of a file of another size"
     return excess_of(files)

@@ -127,13 +127,12 @@ def _dirty(seen: Seen, digest: str) -> tuple[bool, str]:
     if seen.survey is None or seen.survey.has_untracked:
         return seen.survey is not None, ""
     before = seen.before
-    if before is not None and (before.key, before.commit) == (seen.key, seen.commit):
-        if before.clean:
-            return digest != before.clean, before.clean
-        if digest == before.digest:
-            return before.dirty, ""
     if seen.fresh is not None and seen.fresh.dirty is not None:
         dirty = seen.fresh.dirty.finish()
+    elif before is not None and before.clean and before.commit == seen.commit:
+        return digest != before.clean, before.clean
+    elif before is not None and before.digest == digest and before.commit == seen.commit:
+        return before.dirty, ""
     else:
         with closing(Dirty(seen.survey.program, seen.directory)) as question:
             question.go_on()
