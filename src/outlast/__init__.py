@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from outlast.training.batches import batches
     from outlast.training.checkpoint import Checkpoint, checkpoint, due, latest_checkpoint
     from outlast.training.command import main
-    from outlast.training.loop import Interrupted
+    from outlast.training.leaving import Interrupted
     from outlast.training.metrics import log
     from outlast.training.notice import seconds_left, should_stop
     from outlast.training.places import checkpoint_dir, config, dataset, output_dir, rank, workers
@@ -25,7 +25,7 @@ _HOMES = {
     "via": "training.state",
     "steps": "training.steps",
     "batches": "training.batches",
-    "Interrupted": "training.loop",
+    "Interrupted": "training.leaving",
     "checkpoint": "training.checkpoint",
     "latest_checkpoint": "training.checkpoint",
     "Checkpoint": "training.checkpoint",

@@ -1,0 +1,88 @@
+"""How a loop begins: anew, where an earlier life has left it, or not at all because it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from outlast.errors import OutlastError
+from outlast.training import ranks
+from outlast.training.encode import Encoder
+from outlast.training.history import open_document
+from outlast.training.save import EndedLoop, Position
+from outlast.training.say import say
+from outlast.training.state import State, encode_parts
+
+if TYPE_CHECKING:
+    from outlast.training.context import Context
+
+IsOver = Callable[[EndedLoop], bool]
+"""Whether a loop that stands there has come to its end."""
+
+MoveData = Callable[[int, dict[str, Any]], None]
+"""Brings the data to an epoch and to the place in it that was saved."""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    position: Position
+    over: bool
+
+
+def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: IsOver, move_data: MoveData) -> Resumed:
+    """Brings state, generators and data to where that loop was saved."""
+    history = here.history
+    over = past.left or is_over(past)
+    # A loop that was left by `break` has no state of its own end; the state of the loop after it comes nearest.
+    folder = past.folder or history.loops[-1].folder
+    if not over:
+        history.forget_after(past.name)
+    position = Position(past.step, past.epoch)
+    if folder is None:
+        return Resumed(position, over)
+    with open_document(folder) as document:
+        if state is not None and "parts" in document.content:
+            document.restore(vars(state))
+        if not over:
+            move_data(position.epoch, document.data())
+        if ranks.shares_generators(folder, here.attempt):
+            document.restore_generators({} if state is None else vars(state))
+    if not over:
+        say(f"resumed the loop `{past.name}` at step {position.step} (attempt {history.attempt})")
+    return Resumed(position, over)
+
+
+def refuse_inside(name: str, outer: str) -> None:
+    raise OutlastError(
+        f"the loop `{name}` begins inside the body of the loop `{outer}` with a state of its own, which could not be kept: "
+        f"only the outermost loop saves\n\nhint: give the state to `{outer}`, or end that loop first (`.stop()`)"
+    )
+
+
+def note_again(before: EndedLoop) -> None:
+    """A second loop of one name in one process: nothing is left of it, or it cannot be told from the first."""
+    if before.left:
+        raise OutlastError(
+            f"the loop `{before.name}` was left by `break` and is begun again in the same process"
+            "\n\nhint: give the second loop another name: outlast.steps(..., name=...)"
+        )
+    say(f"warning: the loop `{before.name}` is over and yields nothing; give another loop another name (name=...)")
+
+
+def note_unseen(here: Context, name: str) -> None:
+    """The checkpoint is of loops that the script has not come to: it may have been changed."""
+    passed = {one.name for one in here.ended}
+    unseen = [f"`{one.name}`" for one in here.history.loops if one.name not in passed]
+    if unseen:
+        say(
+            f"warning: the checkpoint is of the loop {', '.join(unseen)}; the loop `{name}` is not in it and begins at step 0"
+        )
+
+
+def first_look(here: Context, state: State, step: int) -> None:
+    """Remembers the arrays that the script itself has to keep up to date: see unchanged.py."""
+    encoder = Encoder()
+    plain = {name: part for name, part in vars(state).items() if not callable(getattr(part, "state_dict", None))}
+    encode_parts(encoder, plain)
+    here.saver.unchanged.first_look(encoder.leaves, step)
