@@ -131,7 +131,7 @@ def _is_script(path: str) -> bool:
 def _ask(path: str, cache: Path | None) -> tuple[str, str]:
     """(version, the real interpreter's path)."""
     status = os.stat(path)
-    key = f"{path} {status.st_mtime_ns} {status.st_size} {os.getcwd() if _is_script(path) else ''}"
+    key = f"{path} {status.st_mtime_ns} {status.st_size} {_shim_choice(path) if _is_script(path) else ''}"
     remembered = _recall(cache)
     if key in remembered and os.path.exists(remembered[key][1]):
         return remembered[key]
@@ -151,6 +151,15 @@ def _ask(path: str, cache: Path | None) -> tuple[str, str]:
     answer = (version, executable if _is_script(path) and os.path.isabs(executable) else path)
     _remember(cache, {**remembered, key: answer})
     return answer
+
+
+def _shim_choice(path: str) -> str:
+    """All that decides what a shim of pyenv or asdf starts: where it is called, and what the files there say."""
+    here = Path.cwd()
+    files = [folder / name for folder in (here, *here.parents) for name in (".python-version", ".tool-versions")]
+    files.append(Path(path).parent.parent / "version")
+    said = [file.read_text(errors="replace").strip() for file in files if file.is_file()]
+    return " ".join([str(here), os.environ.get("PYENV_VERSION", ""), *said])
 
 
 def _numbers(version: str) -> tuple[int, ...]:
