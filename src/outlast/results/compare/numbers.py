@@ -84,11 +84,21 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 
 
 def _first(left: bytes, right: bytes, offset: int, layout: Layout | None, look: Look) -> str:
+    """The first difference between two pieces that differ, unless the tolerance lets all of them pass."""
     if layout is None or len(left) % layout.size:
-        place = next(i for i in range(len(left)) if left[i] != right[i])
-        return f"differs from byte {offset + place:,} on"
-    for place, (mine, theirs) in enumerate(zip(layout.unpack(left), layout.unpack(right), strict=True)):
-        start = place * layout.size
-        if left[start : start + layout.size] != right[start : start + layout.size] and not accepted(mine, theirs, look):
-            return f"value {offset // layout.size + place:,} is {theirs!r} instead of {mine!r}"
+        return f"differs from byte {offset + _first_byte(left, right):,} on"
+    mine, theirs = layout.unpack(left), layout.unpack(right)
+    if look.tolerance is None:
+        return _words(_first_byte(left, right) // layout.size, mine, theirs, offset, layout)
+    for place, (reference, other) in enumerate(zip(mine, theirs, strict=True)):
+        if reference != other and not accepted(reference, other, look):
+            return _words(place, mine, theirs, offset, layout)
     return ""
+
+
+def _first_byte(left: bytes, right: bytes) -> int:
+    return next(place for place, (one, other) in enumerate(zip(left, right, strict=True)) if one != other)
+
+
+def _words(place: int, mine: tuple[float, ...], theirs: tuple[float, ...], offset: int, layout: Layout) -> str:
+    return f"value {offset // layout.size + place:,} is {theirs[place]!r} instead of {mine[place]!r}"
