@@ -116,8 +116,11 @@ def _tell_comparison(comparison: Comparison, report: Callable[[str], None]) -> N
     )
     if comparison.identical:
         report(f"Bit-identical to the uninterrupted training: {what}")
-        return
-    report(f"{'The same within the tolerance' if comparison.same else 'Different'}: {what}")
-    for file in comparison.files:
-        if file.difference or file.within is not None:
-            report(f"  {describe(file)}")
+    else:
+        report(f"{'The same within the tolerance' if comparison.same else 'Different'}: {what}")
+    notable = [file for file in comparison.files if file.difference or file.within is not None]
+    quiet = [file for file in comparison.files if file not in notable]
+    for file in [*notable, *quiet][: max(FILES_NAMED_MAX, len(notable))]:
+        report(f"  {describe(file)}")
+    if comparison.left_out:
+        report(f"  left out: {_names(list(comparison.left_out))}")
