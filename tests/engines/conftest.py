@@ -16,7 +16,7 @@ from outlast.host.process import Process
 from outlast.testing.engine_contract import Place, until
 
 
-def processes_of(directory: Path) -> dict[int, bytes]:
+def processes_of(directory: Path) -> dict[int, str]:
     """Everything that was started for this directory: it stands in the command line or the environment."""
     found = {}
     for name in os.listdir("/proc"):
@@ -24,10 +24,10 @@ def processes_of(directory: Path) -> dict[int, bytes]:
             continue
         try:
             said = Path(f"/proc/{name}/cmdline").read_bytes() + Path(f"/proc/{name}/environ").read_bytes()
+            if str(directory).encode() in said:
+                found[int(name)] = Path(f"/proc/{name}/stat").read_text()[:60] + repr(said[:100])
         except OSError:
             continue
-        if str(directory).encode() in said:
-            found[int(name)] = said[:200]
     return found
 
 
@@ -56,4 +56,4 @@ def leave_nothing(directory: Path) -> None:
         left = processes_of(directory)
         for pid in left:
             os.kill(pid, signal.SIGKILL)
-    assert not left
+        assert not left

@@ -312,18 +312,20 @@ def check_stopping_what_is_gone_is_no_error(place: Place) -> None:
 
 
 def check_what_was_stopped_cannot_be_started_again(place: Place) -> None:
+    """Also when the start has not been noticed yet; often, because the two race with whoever carries them out."""
     engine = place.engine()
-    started, never = place.launch("wait"), place.launch("wait")
-    engine.start(started)
-    for launch in (started, never):
-        engine.stop(launch)
-        engine.start(launch)
-        assert engine.state(launch).condition is Condition.ABSENT
-    other = place.launch("finish")
-    engine.start(other)
-    until(lambda: ended(engine, other), "the next one ended")
-    assert place.events(never, "boot") == []
-    assert len(place.events(started, "boot")) <= 1
+    for _ in range(10):
+        started, never = place.launch("wait"), place.launch("wait")
+        engine.start(started)
+        for launch in (started, never):
+            engine.stop(launch)
+            engine.start(launch)
+            assert engine.state(launch).condition is Condition.ABSENT
+        other = place.launch("finish")  # whatever was to come of these has come before this one
+        engine.start(other)
+        until(lambda other=other: ended(engine, other), "the next one ended")  # type: ignore[misc]
+        assert place.events(never, "boot") == []
+        assert not any(alive(process) for _, process in place.events(started, "boot"))
 
 
 def check_what_waits_can_be_stopped(place: Place) -> None:

@@ -98,16 +98,20 @@ class Bell:
 
     def _environ(self) -> dict[str, str]:
         settings = {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)}
-        return {**inherited(os.environ), **settings, "PYTHONPATH": python_path(self.boot)}
+        path = os.pathsep.join(python_path(self.boot))
+        return {**inherited(os.environ), **settings, **({"PYTHONPATH": path} if path else {})}
 
 
-def python_path(boot: str) -> str:
-    """Where this very package was loaded from, and the machine's program."""
-    roots = [str(Path(__file__).resolve().parents[3])]
+def python_path(boot: str) -> list[str]:
+    """Where this very package was loaded from, and the machine's program, where Python does not look by itself.
+
+    What is installed is found anyway, and must not come before the standard library: old backports shadow it there.
+    """
+    roots = [Path(__file__).resolve().parents[3]]
     module = sys.modules.get(boot.partition(":")[0])
     if module is not None and module.__file__ is not None:
-        roots.append(str(Path(module.__file__).resolve().parents[module.__name__.count(".")]))
-    return os.pathsep.join(dict.fromkeys(roots))
+        roots.append(Path(module.__file__).resolve().parents[module.__name__.count(".")])
+    return [str(root) for root in dict.fromkeys(roots) if root.name not in ("site-packages", "dist-packages")]
 
 
 def open_log(path: Path) -> IO[bytes]:

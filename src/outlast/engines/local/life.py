@@ -47,6 +47,7 @@ class Rank:
         """Machines that died: something of them may still run."""
 
         self.sweeps = 0
+        self.sweep_at = 0.0
         self.restart_at: float | None = None
 
 
@@ -141,10 +142,10 @@ class Life:
         now = self.clock.monotonic()
         due: list[float] = []
         for rank in self.ranks:
+            if rank.remains and now >= rank.sweep_at:
+                self._sweep(rank, now)
             if rank.remains:
-                self._sweep(rank)
-            if rank.remains:
-                due.append(_doubled(SWEEP_SECONDS, rank.sweeps))
+                due.append(rank.sweep_at - now)
             elif rank.restart_at is not None:
                 if now >= rank.restart_at:
                     self._restart(rank)
@@ -229,11 +230,12 @@ class Life:
             ending.kill_init(machine.directory)
             machine.send(signal.SIGKILL)
 
-    def _sweep(self, rank: Rank) -> None:
+    def _sweep(self, rank: Rank, now: float) -> None:
         """A dead machine's last processes must be gone before the next one starts."""
         gone = [directory for directory in rank.remains if ending.sweep(directory)]
         rank.remains = [directory for directory in rank.remains if directory not in gone]
         rank.sweeps = rank.sweeps + 1 if rank.remains else 0
+        rank.sweep_at = now + _doubled(SWEEP_SECONDS, rank.sweeps) if rank.remains else 0.0
 
     def bury(self) -> None:
         """Removes all that is left on disk, when it is over."""

@@ -199,13 +199,13 @@ class Supervisor:
 
     def _take_in(self) -> None:
         came: list[Order] = []
+        unwanted: list[str] = []
         for name in os.listdir(self.paths.incoming):
+            launch_id, _, kind = name.rpartition(".")
             if name.startswith("."):
                 continue
-            launch_id, _, kind = name.rpartition(".")
             if kind == "stop":
-                files.remove(self.paths.incoming_stop(launch_id))
-                self._stop(launch_id)
+                unwanted.append(launch_id)
             elif kind == "json":
                 order = self._take(launch_id)
                 if order is not None:
@@ -213,6 +213,10 @@ class Supervisor:
         # By the moment of `start`: the file system's own times are too coarse to tell two of them apart.
         for order in sorted(came, key=_first_come):
             self._queue(order)
+        # After those that came with them, which would be queued otherwise when they have just been stopped.
+        for launch_id in unwanted:
+            self._stop(launch_id)
+            files.remove(self.paths.incoming_stop(launch_id))
 
     def _take(self, launch_id: str) -> Order | None:
         """Whatever was started twice is here twice, and is one launch: None."""
