@@ -129,6 +129,7 @@ def test_a_supervisor_that_is_killed_while_it_starts_a_machine_starts_it_once(pl
 
 def test_a_killed_agent_is_started_again_on_the_same_machine(place: Place) -> None:
     engine, launch = start_running(place)
+    until(machine_of(place, launch).agent.exists, "init has written down who it is")
     agent = Process.read(files.read_json(machine_of(place, launch).agent))
     assert agent is not None and agent.send(signal.SIGKILL)
     until(lambda: len(place.events(launch, "boot")) == 2, "another agent came")
