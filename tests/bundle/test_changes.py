@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from outlast.bundle import crew, reading
+from outlast.bundle.memory import Memory, tree_name
 from outlast.errors import OutlastError
 from tests.bundle.working import Working
 
@@ -27,6 +28,20 @@ def test_a_change_of_the_same_size_in_the_same_moment_is_seen(working: Working) 
         text = f"{number:04d}"
         working.write("a.py", text)
         assert content(working) == text.encode()
+
+
+def test_what_was_written_just_before_it_was_read_is_not_believed_to_stay(
+    working: Working,
+) -> None:
+    """A second change in the same tick of the kernel's clock would leave no mark; so it is read again."""
+    working.write("old.py", "1")
+    working.settle()
+    working.write("new.py", "1")
+    working.pack()
+    kept = Memory(working.cache).recall(tree_name([working.directory]))
+    assert kept is not None
+    changed = kept.tree.glance()
+    assert changed is not None and [kept.tree.complete().paths[row] for row in changed] == [b"new.py"]
 
 
 def test_a_change_that_keeps_size_and_time_is_seen(working: Working) -> None:
@@ -192,6 +207,7 @@ def test_an_error_of_one_hand_is_the_error_and_nobody_keeps_reading(
     working: Working, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crew, "ALONE_MAX", 10)
+    monkeypatch.setattr(crew, "BATCH_FILES_MAX", 2)
     for number in range(400):
         working.write(f"f{number:03d}", f"{number}")
     really = crew.read_content

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outlast.bundle import contents, listing, publish, ship
+from outlast.bundle import contents, listing, publish, ship, tree
 from outlast.bundle.record import encode_changes, encode_whole, read_bundle
 from outlast.clock import SYSTEM
 from outlast.errors import OutlastError, UsageError
@@ -99,7 +99,10 @@ def test_in_ten_thousand_files_a_changed_line_makes_a_record_of_one_line() -> No
     assert len(encode_changes("0" * 64, list(files.values())[:1], [], places)) < 500
 
 
-def test_what_was_written_a_moment_ago_is_read_again_and_not_uploaded_again(working: Working) -> None:
+def test_what_was_written_a_moment_ago_is_read_again_and_not_uploaded_again(
+    working: Working, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "RACY_NANOSECONDS", 10**15)
     many(working, 150)
     working.pack()
     packed = working.pack()
@@ -158,8 +161,24 @@ def test_going_back_to_an_earlier_content_uploads_nothing(working: Working) -> N
     working.pack()
     working.write("pkg0/m0.py", original)
     back = working.pack()
-    assert back.digest == first.digest
-    assert len(keys(working.store, "bundles/")) == 2
+    assert (back.digest, back.uploaded_bytes) == (first.digest, 0)
+    working.write("pkg1/m1.py", "changed")
+    assert working.pack().uploaded_bytes < 500
+    assert len(keys(working.store, "packs/")) == 2
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_a_mode_alone_can_change(working: Working, remembered: bool) -> None:
+    many(working, 150)
+    working.settle()
+    working.pack()
+    (working.directory / "pkg0/m0.py").chmod(0o755)
+    if not remembered:
+        for path in working.cache.rglob("*.home"):
+            path.unlink()
+    packed = working.pack()
+    assert packed.uploaded_bytes < 1500
+    assert working.unpacked(packed)["pkg0/m0.py"][1] == 0o755
 
 
 def test_a_second_machine_finds_what_the_first_has_shipped(working: Working, tmp_path: Path) -> None:
@@ -249,7 +268,7 @@ def test_a_dry_run_promises_nothing_to_the_next_one(working: Working) -> None:
     assert len(working.unpacked(packed)) == 120
 
 
-@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "flipped", "foreign"])
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "flipped", "flipped at the end", "foreign"])
 def test_a_damaged_cache_costs_time_and_nothing_else(working: Working, damage: str) -> None:
     many(working, 120)
     working.settle()
@@ -262,13 +281,17 @@ def test_a_damaged_cache_costs_time_and_nothing_else(working: Working, damage: s
             path.write_bytes(b"")
         elif damage == "cut":
             path.write_bytes(data[: len(data) // 2])
+        elif damage == "flipped at the end":
+            path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
         elif damage == "flipped":
             path.write_bytes(data[:200] + bytes([data[200] ^ 1]) + data[201:])
         else:
             path.write_bytes(b"outlast cache 1\n" + os.urandom(500))
     assert working.pack().digest == packed.digest
     working.write("pkg0/m0.py", "changed")
-    assert working.unpacked(working.pack())["pkg0/m0.py"][0] == b"changed"
+    again = working.pack()
+    assert again.digest == working.pack_anew().digest
+    assert working.unpacked(again)["pkg0/m0.py"][0] == b"changed"
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(working: Working) -> None:

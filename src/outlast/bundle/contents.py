@@ -8,7 +8,7 @@ under the same name.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from outlast.bundle.listing import File, Place
 from outlast.bundle.record import read_bundle
@@ -25,18 +25,26 @@ LEARNED_BYTES_MAX = 64 << 20
 
 
 class Contents:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, remembered: Callable[[], tuple[Mapping[str, Place], Mapping[str, int]]]) -> None:
+        """`remembered` answers where contents lie, and the sizes of their packs; it is asked when it first matters."""
         self.places: dict[str, Place] = {}
         self.uploaded_bytes = 0
         self._store = store
+        self._remembered = remembered
+        self._recalled = False
         self._packs = {entry.key.removeprefix(layout.PACKS): entry.bytes for entry in store.list(layout.PACKS)}
         """What is there, whatever is remembered: a home may have been emptied, a pack lost."""
 
         self._waiting: dict[str, bytes] = {}
         self._waiting_bytes = 0
 
-    def recall(self, places: Mapping[str, Place], packs: Mapping[str, int]) -> None:
-        """What is remembered counts as far as its packs are there, as long as they were."""
+    def recall(self) -> None:
+        if not self._recalled:
+            self._recalled = True
+            self.take(*self._remembered())
+
+    def take(self, places: Mapping[str, Place], packs: Mapping[str, int]) -> None:
+        """What somebody knows counts as far as its packs are there, as long as they were."""
         there = {pack for pack, size in packs.items() if self._packs.get(pack) == size}
         self.places.update((sha256, place) for sha256, place in places.items() if place.pack in there)
 
@@ -60,6 +68,8 @@ class Contents:
             )
 
     def has(self, sha256: str) -> bool:
+        if sha256 not in self.places and sha256 not in self._waiting:
+            self.recall()
         return sha256 in self.places or sha256 in self._waiting
 
     def holds(self, file: File, place: Place) -> bool:

@@ -53,7 +53,7 @@ def pack(
     directory = _checked(directory)
     extra = [Path(os.path.abspath(one)) for one in extra]
     memory = Memory(cache)
-    contents = Contents(store)
+    contents = Contents(store, lambda: memory.recall_places(store.url))
     with ExitStack() as stack:
         seen = see(directory, extra, _apart(directory, store, cache), memory, clock.now(), stack)
         if _is_there(seen, store, contents):

@@ -12,12 +12,12 @@ from outlast.bundle.crew import read_rows
 from outlast.bundle.listing import Place, digest_of
 from outlast.bundle.memory import HomeState, Memory
 from outlast.bundle.publish import few, publish_changes, publish_whole, serves
-from outlast.bundle.reading import Content, chunks_of, read_content
+from outlast.bundle.reading import LEAVE_OUT, Content, chunks_of, read_content
 from outlast.bundle.report import LeftOut
 from outlast.bundle.rules import CREDENTIAL, looks_like_key
 from outlast.bundle.see import Seen
 from outlast.bundle.tree import UNTRUSTED, Tree, lasting, mode_of
-from outlast.errors import UsageError
+from outlast.errors import OutlastError, UsageError
 from outlast.store.store import Store
 
 PACKS_OF_CHANGES_MAX = 32
@@ -33,13 +33,14 @@ def ship_changes(seen: Seen, store: Store, contents: Contents, memory: Memory) -
     assert seen.before is not None and seen.before.state is not None
     state = seen.before.state
     tree = seen.tree.complete()
-    contents.recall(_places_of_changes(tree, state), state.packs)
+    contents.take(_places_of_changes(tree, state), state.packs)
     before = {row: tree.file(row) for row in seen.unread}
     _read(seen, sorted(seen.unread), contents, memory.begun_ns, here=True)
     changed = {file.path for row, file in before.items() if tree.file(row) != file or row in seen.refused}
     _drop_refused(seen)
     if not changed:
         return seen.before.digest, state
+    _find(tree, changed, contents)
     _note(state, tree, contents, changed)
     if not few(state, len(tree.paths)):
         seen.unread.clear()
@@ -55,9 +56,9 @@ def ship_all(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tu
     before = seen.before.tree.complete().files() if seen.before is not None else {}
     state = seen.before.state if seen.before is not None else None
     tree = seen.tree.complete()
-    contents.recall(*memory.recall_places(store.url))
+    contents.recall()
     if state is not None and state.url == store.url:
-        contents.recall(_places_of_changes(tree, state), state.packs)
+        contents.take(_places_of_changes(tree, state), state.packs)
     if not contents.places:
         contents.learn()
     unread = [
@@ -98,6 +99,18 @@ def _read(seen: Seen, rows: Sequence[int], contents: Contents, begun_ns: int, *,
         tree.marks[row] = lasting(content.marks, begun_ns) if content.settled else UNTRUSTED
         if content.bytes and not known and not contents.has(content.sha256):
             _add(contents, content, tree.sources[row], tree.paths[row])
+    contents.flush()
+
+
+def _find(tree: Tree, paths: Iterable[bytes], contents: Contents) -> None:
+    """A file whose mode alone has changed has a content that is in the home, and nobody may remember where: it is added again."""
+    for path in paths:
+        row = tree.row_of(path)
+        if row is not None and tree.sizes[row] and not contents.has(tree.sha256s[row]):
+            content = read_content(tree.sources[row], path)
+            if content.sha256 != tree.sha256s[row]:
+                raise OutlastError(f"`{os.fsdecode(path)}` changed while it was read", hint=LEAVE_OUT)
+            _add(contents, content, tree.sources[row], path)
     contents.flush()
 
 
