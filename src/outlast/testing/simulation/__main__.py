@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from outlast.clock import SYSTEM
-from outlast.testing.simulation.options import FAULT_KINDS, draw
+from outlast.testing.simulation.draw import draw
+from outlast.testing.simulation.options import FAULT_KINDS
 from outlast.testing.simulation.run import Summary, run_many, run_one
 
 

@@ -27,21 +27,27 @@ class Chaos:
         self.damaged: set[str] = set()
         """Keys of parts that were damaged behind everybody's back, at most one checkpoint's in a schedule."""
 
-        weather = world.weather
-        weather.error_chance, weather.lost_chance, weather.late_chance, weather.slow_chance = (
-            world.options.chances.get(kind, 0.0) for kind in WEATHER
-        )
-
     def begin(self) -> None:
         world = self.world
         if world.options.skew_seconds >= 300.0:
             world.history.fault("clock skew")
+        world.schedule.after(world.options.storm_at, self._storm)
         if self.blows:
             self._plan()
         if world.options.aim:
             world.history.listeners.append(self._aim_at_writer)
             world.history.watchers.append(self._aim_at_trainer)
         world.schedule.after(world.options.fault_seconds, self._end)
+
+    def _storm(self) -> None:
+        world = self.world
+        if world.faults_on:
+            (
+                world.weather.error_chance,
+                world.weather.lost_chance,
+                world.weather.late_chance,
+                world.weather.slow_chance,
+            ) = (world.options.chances.get(kind, 0.0) for kind in WEATHER)
 
     def _plan(self) -> None:
         self.world.schedule.after(self.random.expovariate(1.0 / self.world.options.blow_seconds), self._strike)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from outlast.testing.simulation import checks
 from outlast.testing.simulation.checks.check import Check
+from outlast.testing.simulation.draw import draw
 from outlast.testing.simulation.history import Event, Write
-from outlast.testing.simulation.options import Options, draw
+from outlast.testing.simulation.options import Options
 from outlast.testing.simulation.world import World
 
 LOOK_SECONDS = 30.0

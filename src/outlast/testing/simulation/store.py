@@ -19,6 +19,8 @@ T = TypeVar("T")
 TIMEOUT_SECONDS = 20.0
 """After this long the client gives a request up; the request itself may still arrive."""
 
+LATE_SECONDS_MAX = 120.0
+TRIP_SECONDS = (0.005, 0.08)
 REWRITE_SECONDS = 1.0
 
 URL = "memory:simulation"
@@ -78,6 +80,9 @@ class SimulatedStore:
         self._lost: set[tuple[str, bytes]] = set()
         """Conditional writes of this actor that were done and whose answer was lost."""
 
+        self._late: dict[str, Callable[[], None]] = {}
+        """Conditional writes of this actor that are still on their way although it has given them up."""
+
     def get(self, key: str) -> Stored:
         return self._call("get", lambda: self._bucket.get(key))
 
@@ -132,45 +137,74 @@ class SimulatedStore:
 
     def _call(self, op: str, effect: Callable[[], T], conditional: tuple[str, bytes] | None = None) -> T:
         """Sends, waits, answers. The effect comes as an event of its own: it does not need the caller to be alive."""
-        schedule, weather, random = self._schedule, self._weather, self._random
+        self._may_be_refused(op)
+        fate = self._fate(op, often=2 if conditional else 1)
         answer: list[Any] = []
-        dice = random.random()
-        there, back = random.uniform(0.005, 0.08), random.uniform(0.005, 0.08)
-        if self._cut.on or weather.down:
-            schedule.sleep(random.uniform(0.5, TIMEOUT_SECONDS))
-            raise StoreUnavailable(f"no answer to {op}")
-        if weather.full and op == "put":
-            schedule.sleep(there + back)
-            self._history.fault("store full")
-            raise StoreFull("no space left")
-        if dice < weather.error_chance:
-            schedule.sleep(there + back)
-            self._history.fault("error before", op)
-            raise StoreUnavailable(f"{op} was refused for now")
-        dice -= weather.error_chance
-        if dice < weather.slow_chance:
-            self._history.fault("slow request", op)
-            there = random.uniform(1.0, TIMEOUT_SECONDS - 1.0)
-        dice -= weather.slow_chance
-        # What matters most is a conditional write that was done and not answered: it meets that twice as often.
-        often = 2 if conditional else 1
-        lost = 0 <= dice < often * weather.lost_chance
-        late = 0 <= dice - often * weather.lost_chance < often * weather.late_chance
-        if late:
-            there = random.uniform(TIMEOUT_SECONDS, 120.0)
-        schedule.after(there, lambda: answer.append(_outcome(effect)))
-        schedule.sleep(TIMEOUT_SECONDS if late else there + back)
-        if late or lost or self._cut.on:
-            self._history.fault("late write" if late else "answer lost", op)
+
+        def carry_out() -> None:
+            if not answer:
+                answer.append(_outcome(effect))
+
+        if conditional is not None:
+            self._release_late(conditional[0], fate.there_seconds)
+            if fate.late:
+                self._late[conditional[0]] = carry_out
+        self._schedule.after(fate.there_seconds, carry_out)
+        self._schedule.sleep(TIMEOUT_SECONDS if fate.late else fate.there_seconds + fate.back_seconds)
+        if fate.late or fate.lost or self._cut.on:
+            self._history.fault("late write" if fate.late else "answer lost", op)
             if conditional is not None and answer and not isinstance(answer[0], Exception):
                 self._lost.add(conditional)
-            raise StoreUnavailable(f"no answer to {op}")
-        if not answer:
             raise StoreUnavailable(f"no answer to {op}")
         if isinstance(answer[0], Exception):
             raise answer[0]
         outcome: T = answer[0]
         return outcome
+
+    def _may_be_refused(self, op: str) -> None:
+        weather, random = self._weather, self._random
+        if self._cut.on or weather.down:
+            self._schedule.sleep(random.uniform(0.5, TIMEOUT_SECONDS))
+            raise StoreUnavailable(f"no answer to {op}")
+        if weather.full and op == "put":
+            self._schedule.sleep(random.uniform(*TRIP_SECONDS))
+            self._history.fault("store full")
+            raise StoreFull("no space left")
+        if random.random() < weather.error_chance:
+            self._schedule.sleep(random.uniform(*TRIP_SECONDS))
+            self._history.fault("error before", op)
+            raise StoreUnavailable(f"{op} was refused for now")
+
+    def _fate(self, op: str, *, often: int) -> _Fate:
+        """`often`: what matters most is a conditional write that was done and not answered; it meets that twice as often."""
+        weather, random = self._weather, self._random
+        there, back, dice = random.uniform(*TRIP_SECONDS), random.uniform(*TRIP_SECONDS), random.random()
+        if dice < weather.slow_chance:
+            self._history.fault("slow request", op)
+            return _Fate(random.uniform(1.0, TIMEOUT_SECONDS - 1.0), back)
+        dice -= weather.slow_chance
+        if dice < often * weather.lost_chance:
+            return _Fate(there, back, lost=True)
+        dice -= often * weather.lost_chance
+        if dice < often * weather.late_chance:
+            return _Fate(random.uniform(TIMEOUT_SECONDS, LATE_SECONDS_MAX), back, late=True)
+        return _Fate(there, back)
+
+    def _release_late(self, key: str, seconds: float) -> None:
+        """An earlier write of the same name that is still on its way often arrives just before the next one."""
+        late = self._late.pop(key, None)
+        if late is not None and self._random.random() < 0.5:
+            self._schedule.after(self._random.uniform(0.0, seconds), late)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """What becomes of one request."""
+
+    there_seconds: float
+    back_seconds: float
+    lost: bool = False
+    late: bool = False
 
 
 def _outcome(effect: Callable[[], T]) -> T | Exception:

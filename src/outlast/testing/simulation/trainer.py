@@ -120,15 +120,13 @@ class Trainers:
 
     def _finish(self) -> None:
         """The last save is synchronous; then all ranks end."""
-        token = self._token
         if not self._ending:
             self._ending = True
-            self.members[0].save(self.step, complete=True, seconds=self.habits.save_seconds)
             self._plan(self.habits.save_seconds + 0.1)
             return
+        self.members[0].save(self.step, complete=True, seconds=0.0)
         for member in list(self.members.values()):
-            if token == self._token or member.trains(self.attempt):
-                member.ended(Exit(0))
+            member.ended(Exit(0))
 
     def _misbehaves(self) -> bool:
         habits, step = self.habits, self.step

@@ -56,7 +56,8 @@ class Ends(Check):
 
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:
         state = new["state"]
-        self.changed_at = write.at
+        if old is None or (new["attempt"], new["launch_id"]) != (old["attempt"], old["launch_id"]):
+            self.changed_at = write.at
         if state not in FINAL or old is None or old["state"] == state:
             return
         if state == "stopped" and not self._wished(new["launch"]):

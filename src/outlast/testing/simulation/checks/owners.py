@@ -51,6 +51,17 @@ class Owners(Check):
     def happened(self, event: Event) -> None:
         if event.kind == "begins" and self.members.get((event.attempt, event.rank)) != event.machine:
             self.violated(f"{event.machine} runs rank {event.rank} of attempt {event.attempt}, which is not its own")
+        if event.kind == "left" and event.detail == "again":
+            self._check_left(event)
+
+    def _check_left(self, event: Event) -> None:
+        """A machine leaves an attempt of its own only when that has ended, or when it was told to go."""
+        head = self.world.head
+        if head is None or head["state"] in FINAL or self.members.get((head["attempt"], event.rank)) != event.machine:
+            return
+        machine = next(one for one in self.world.cloud.machines if one.uid == event.machine)
+        if head["attempts"][str(head["attempt"])]["ended_at"] is None and machine.notice_seconds() is None:
+            self.violated(f"{event.machine} left attempt {head['attempt']}, which is its own and has not ended")
 
     def head_written(self, old: Document | None, new: Document, write: Write) -> None:
         machine = machine_of(write.by)

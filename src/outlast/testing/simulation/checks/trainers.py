@@ -71,6 +71,10 @@ class TrainersObey(Check):
         at, until, attempt, step = self.noticed.pop(event.machine)
         machine = next(one for one in self.world.cloud.machines if one.uid == event.machine)
         well = not self.world.stormy and max(machine.quiet_until, self.world.calm_since()) < at
+        if well and event.kind == "died" and event.at >= until and machine.child.training_attempt is not None:
+            self.violated(
+                f"{event.machine} had {event.at - at:.0f} s notice, and its trainer ran until it was taken away"
+            )
         last = newest(self.head)
         own_time = event.kind == "left" or event.at >= until
         if well and own_time and self.head["attempt"] == attempt and (last is None or last["step"] < step):
