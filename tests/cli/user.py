@@ -160,18 +160,24 @@ def stop_everything(user: User) -> None:
         running = user.outlast("jobs", "--json", "--running")
         if running.code == 0 and running.json:
             user.outlast("stop", *(row["folder"] for row in running.json))
-    for pid in _left_over(user):
-        os.kill(pid, signal.SIGKILL)
+    while left := _left_over(user):
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.01)
 
 
 def _left_over(user: User) -> list[int]:
-    """Processes of this test's own: its scratch directory stands in their environment."""
-    mark = f"OUTLAST_DIR={user.outlast_dir}".encode()
+    """Processes of this test's own: its scratch directory stands in their environment or, a supervisor's, in their arguments."""
+    mark = os.fsencode(user.outlast_dir)
     found = []
-    for entry in Path("/proc").glob("[0-9]*/environ") if Path("/proc").is_dir() else ():
+    for process in Path("/proc").glob("[0-9]*") if Path("/proc").is_dir() else ():
         try:
-            if mark in entry.read_bytes().split(b"\0"):
-                found.append(int(entry.parent.name))
+            words = (process / "environ").read_bytes().split(b"\0") + (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
+        if any(word in (mark, b"OUTLAST_DIR=" + mark) or word.startswith(mark + b"/") for word in words):
+            found.append(int(process.name))
     return found
