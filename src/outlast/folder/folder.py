@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeVar
 
-from outlast.errors import Damaged, KeyMissing, NotFound, PreconditionFailed
+from outlast.errors import Damaged, KeyMissing, NewerFormat, NotFound, PreconditionFailed
 from outlast.folder.layout import JobKeys
 from outlast.folder.records import OPS_KEPT, Beat, Bell, Head, LaunchRecord, Manifest, Request, Worker, WorkerExit
+from outlast.folder.sound import check_head, check_job, check_manifest
 from outlast.spec.record import decode, encode
 from outlast.spec.spec import Spec
 from outlast.store.store import Store
@@ -48,17 +49,25 @@ class Folder:
         return decode(cls, self.store.get(key).data, key)
 
     def read_spec(self) -> Spec:
-        return self.read(Spec, self.keys.spec)
+        spec = self._implied(Spec, self.keys.spec)
+        check_job(spec.job, self.job, self.keys.spec)
+        return spec
 
     def read_head(self) -> HeadAt:
         stored = self.store.get(self.keys.head)
-        return HeadAt(decode(Head, stored.data, self.keys.head), stored.generation)
+        head = decode(Head, stored.data, self.keys.head)
+        check_job(head.job, self.job, self.keys.head)
+        check_head(head, self.keys.head)
+        return HeadAt(head, stored.generation)
 
     def read_launch(self, launch: int) -> LaunchRecord:
-        return self.read(LaunchRecord, self.keys.launch(launch))
+        return self._implied(LaunchRecord, self.keys.launch(launch), launch)
 
     def read_manifest(self, name: str) -> Manifest:
-        return self.read(Manifest, self.keys.manifest(name))
+        key = self.keys.manifest(name)
+        manifest = self.read(Manifest, key)
+        check_manifest(manifest, name, self.keys.root, key)
+        return manifest
 
     def read_beat(self, attempt: int) -> Beat | None:
         return self._described(Beat, self.keys.beat(attempt))
@@ -72,6 +81,16 @@ class Folder:
     def read_exit(self, attempt: int, rank: int) -> WorkerExit | None:
         return self._read_or_none(WorkerExit, self.keys.exit(attempt, rank))
 
+    def _implied(self, cls: type[T], key: str, launch: int | None = None) -> T:
+        """Written before head and deleted after it: where head names what is not there, it was lost."""
+        try:
+            return self.read(cls, key)
+        except KeyMissing:
+            head = self.read_head().head
+            if launch not in (None, head.launch):
+                raise
+            raise Damaged(f"`{key}` is gone, although the job was submitted") from None
+
     def _read_or_none(self, cls: type[T], key: str) -> T | None:
         try:
             return self.read(cls, key)
@@ -82,7 +101,7 @@ class Folder:
         """What describes and never decides is as good as absent when it is damaged."""
         try:
             return self._read_or_none(cls, key)
-        except Damaged:
+        except (Damaged, NewerFormat):
             return None
 
     def existing_head(self) -> HeadAt:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from outlast.errors import Damaged, KeyMissing
+from collections.abc import Iterator
+
+from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.content import download, read_manifest
 from outlast.folder.folder import Folder
 from outlast.folder.records import File, Head, Published
+from outlast.store.store import KEY_BYTES_MAX
 
 OUTPUT = "output/"
 
@@ -29,7 +32,7 @@ def publish(folder: Folder, launch_id: str) -> None:
     if _published(folder) == head.outputs:
         return
     files = output_files(folder, head)
-    wanted = {folder.keys.output(file.path.removeprefix(OUTPUT)): file for file in files}
+    wanted = dict(_places(folder, files))
     stale = [entry.key for entry in folder.store.list(folder.keys.outputs) if entry.key not in wanted]
     for key, file in wanted.items():
         try:
@@ -40,8 +43,16 @@ def publish(folder: Folder, launch_id: str) -> None:
     folder.rewrite(folder.keys.published, Published(head.outputs))
 
 
+def _places(folder: Folder, files: list[File]) -> Iterator[tuple[str, File]]:
+    """A path that is too long for a key is found by the manifest alone."""
+    for file in files:
+        key = folder.keys.output(file.path.removeprefix(OUTPUT))
+        if len(key.encode()) <= KEY_BYTES_MAX:
+            yield key, file
+
+
 def _published(folder: Folder) -> str:
     try:
         return folder.read(Published, folder.keys.published).manifest
-    except (KeyMissing, Damaged):
+    except (KeyMissing, Damaged, NewerFormat):
         return ""

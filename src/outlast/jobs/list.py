@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from outlast.errors import Damaged, KeyMissing, NotFound
+from outlast.errors import Damaged, KeyMissing, NewerFormat, NotFound
 from outlast.jobs.world import World
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _row(world: World, home: Home, indexed: Indexed) -> Row:
         return look(world, job).row()
     except (NotFound, KeyMissing):
         return _half(job, indexed, "submitted", "the submit was never completed")
-    except Damaged as error:
+    except (Damaged, NewerFormat) as error:
         return _half(job, indexed, "damaged", error.message)
 
 

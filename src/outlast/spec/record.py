@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import json
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -128,6 +129,10 @@ def _read_dataclass(kind: Any, value: Any, where: str, depth: int) -> Any:
         name: item if type(item) is hints[name] else _read(hints[name], item, f"{where}.{name}", depth + 1)
         for name, item in value.items()
     }
+    for name, item in read.items():
+        # What was measured may be anything, in a mapping; a time, a limit or a price may not.
+        if type(item) is float and not math.isfinite(item):
+            raise ValueError(f"{where}.{name} is {item}")
     try:
         return kind(**read)
     except TypeError as error:
