@@ -126,3 +126,9 @@ def test_resume_from_an_older_checkpoint_makes_it_the_one_that_is_restored() -> 
 def test_an_end_is_recorded_once() -> None:
     attempt = life.with_end(Attempt(1, 0.0), Cause.FAILED, 5.0, exit_code=3)
     assert life.with_end(attempt, Cause.STOPPED, 9.0) == attempt
+
+
+def test_what_was_committed_was_reached_also_when_the_machine_died_before_its_next_beat() -> None:
+    head = commit(begin(fresh(), now=1.0), step=40)
+    lost = begin(head, now=60.0, beat=Beat(1, 2.0, 3, 0)).attempts["1"]
+    assert (lost.ended_at, lost.step, lost.steps_lost) == (5.0, 40, 0)

@@ -34,6 +34,10 @@ from outlast.folder.records import Beat, Cause, Checkpoint, Head, LaunchRecord, 
 from outlast.spec.spec import Spec
 
 BEAT_SECONDS = 15.0
+BEAT_SECONDS_MIN = 1.0
+BEAT_POLLS = 20
+"""A store that likes to be looked at often likes to be told often too: so what a dead machine has lost is known more exactly."""
+
 OFFLINE_SECONDS_MAX = 30 * 60.0
 """So long a machine goes on without its store; then it powers off, and a better connected one takes over."""
 
@@ -88,6 +92,7 @@ class AttemptLife:
         self.last_saved = 0
         self.worker_exit: WorkerExit | None = None
         self._deadline = now + self._seconds_to_deadline()
+        self._beat_seconds = min(BEAT_SECONDS, max(BEAT_SECONDS_MIN, BEAT_POLLS * folder.store.poll_seconds))
         self._beat_at = now
         self._beaten_at = now
         self._bell_at = now
@@ -166,7 +171,7 @@ class AttemptLife:
                 rank=self.place.rank,
                 workers=self.place.workers,
                 args=(*args, *self.spec.resume_args) if resumed else args,
-                resumed_step=checkpoint.step if checkpoint else None,
+                resumed_step=checkpoint.step if checkpoint is not None and resumed else None,
                 adopted=checkpoint is not None and checkpoint.adopted,
                 env=self.spec.env,
             )
@@ -400,7 +405,7 @@ class AttemptLife:
             self._write_beat()
         # By the clock as it is now: the store may have taken its time, and two beats in a second are too many.
         self._beaten_at = self.clock.monotonic()
-        self._beat_at = self._beaten_at + BEAT_SECONDS
+        self._beat_at = self._beaten_at + self._beat_seconds
         if self.place.rank == 0:
             self._look_at_workers()
 

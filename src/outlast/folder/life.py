@@ -59,13 +59,14 @@ def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, 
         last = "" if previous is None or previous.cause is None else f"; the last one ended as {previous.cause.value}"
         return final(head, State.FAILED, now, reason=f"{barren} attempts in a row made no progress{last}")
     number = head.attempt + 1
+    newest = head.checkpoints[-1] if head.checkpoints else None
     state = State.RUNNING if alone else State.GATHERING
     attempts[str(number)] = Attempt(
         launch=head.launch,
         started_at=now,
         machine=machine,
         running_at=now if alone else None,
-        resumed_from_step=head.checkpoints[-1].step if head.checkpoints else None,
+        resumed_from_step=newest.step if newest and not newest.adopted else None,
     )
     return replace(head, attempt=number, nonce=nonce, by=by, state=state, attempts=attempts)
 
@@ -74,8 +75,11 @@ def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
     """An attempt that did not record its own end: its machine died without a word, at or after its last beat."""
     if attempt.ended_at is not None:
         return attempt
-    ended_at = max(attempt.started_at, min(beat.at, now)) if beat else now
-    return with_end(attempt, Cause.PREEMPTED, ended_at, step=beat.step if beat else None)
+    seen_at = [beat.at] if beat else []
+    seen_at += [attempt.committed_at] if attempt.committed_at is not None else []
+    ended_at = max(attempt.started_at, min(max(seen_at), now)) if seen_at else now
+    steps = [step for step in (beat.step if beat else None, attempt.committed_step) if step is not None]
+    return with_end(attempt, Cause.PREEMPTED, ended_at, step=max(steps, default=None))
 
 
 def with_end(

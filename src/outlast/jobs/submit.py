@@ -235,13 +235,18 @@ def _copy(job: Job, source: Job, original: Manifest, name: str) -> Manifest:
     for number, file in enumerate(one for one in original.files if one.path.startswith("checkpoint/")):
         key = job.folder.keys.part(0, mine, number + 1)
         job.folder.store.upload(key, download(source.folder, file))
-        files.append(replace(file, parts=(Part(key, file.bytes, file.sha256),)))
+        files.append(replace(file, path=_adopted_path(file.path), parts=(Part(key, file.bytes, file.sha256),)))
     if not files:
         raise NotFound(f"the last checkpoint of `{source.id}` holds no files")
     manifest = replace(original, name=name, attempt=0, files=tuple(files), created_at=job.folder.store.now())
     if not job.folder.create(job.folder.keys.manifest(name), manifest):
         return job.folder.read_manifest(name)
     return manifest
+
+
+def _adopted_path(path: str) -> str:
+    """The library's checkpoints stand apart from those of the new job; a script's own files stand where the script looks for them."""
+    return path.replace("checkpoint/step-", "checkpoint/adopted/step-", 1)
 
 
 def _inside(path: str, option: str) -> str:

@@ -115,7 +115,7 @@ def latest_checkpoint() -> Checkpoint | None:
         return None
     here.arrive()
     here.wait_for_saves()
-    found = disk.list_checkpoints(here.checkpoint_dir)
+    found = disk.list_checkpoints(here.checkpoint_dir) or disk.list_adopted(here.checkpoint_dir)
     if not found:
         return None
     path = Checkpoint(found[0].path)

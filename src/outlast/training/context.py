@@ -47,6 +47,9 @@ class Attempt:
     pause: str = ""
     machine_life_seconds: float | None = None
     allow_changed: bool = False
+    adopted: bool = False
+    """The job began with another one's checkpoint (`run --from`) and has none of its own yet."""
+
     by_agent: bool = False
 
 
@@ -240,6 +243,7 @@ def _read_attempt(path: Path, environ: Any) -> Attempt:
             pause=str(record.get("pause") or ""),
             machine_life_seconds=record.get("machine_life_seconds"),
             allow_changed=bool(record.get("allow_changed")),
+            adopted=bool(record.get("adopted")),
             by_agent=bool(record),
         )
     except (TypeError, ValueError) as error:

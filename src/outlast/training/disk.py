@@ -36,6 +36,7 @@ GENERATORS = "generators.json"
 RESERVED_NAMES = (RECORD, STATE, TENSORS, GENERATORS, ENDED)
 WRITE_BYTES = 8 << 20
 
+ADOPTED = "adopted"
 _STEP_NAME = re.compile(r"step-(\d{12,})(?:\.(\d+))?")
 
 
@@ -70,6 +71,11 @@ def list_checkpoints(folder: Path, *, skip_damaged: bool = False) -> list[Found]
             if not skip_damaged:
                 raise
     return sorted(found, key=lambda one: (one.age, one.path.name), reverse=True)
+
+
+def list_adopted(folder: Path | None) -> list[Found]:
+    """The checkpoint of another job that this one began with (`run --from`), in a directory of its own."""
+    return [] if folder is None else list_checkpoints(folder / ADOPTED)
 
 
 def read_checkpoint(path: Path) -> Found:

@@ -106,6 +106,13 @@ def read_history(context: Context) -> History:
     return History(found[0], list(_loops(newest.path, content)), document.flags(), attempt, number)
 
 
+def loops_in(found: disk.Found) -> list[EndedLoop]:
+    """The loops that a checkpoint knows; none in one that the script has written by its own means."""
+    if disk.STATE not in (found.record.get("files") or {}):
+        return []
+    return list(_loops(found.path, _read_content(found.path / disk.STATE, found.record)))
+
+
 def _loops(folder: Path, content: Mapping[str, Any]) -> Iterator[EndedLoop]:
     try:
         for record in content["ended"]:

@@ -87,6 +87,8 @@ class Loop:
         past = self.past()
         if past is None:
             resume.note_unseen(here, self.name)
+            if here.attempt.adopted and self.state is not None:
+                resume.adopt(here, self.name, self.state)
         else:
             resumed = resume.restore_loop(here, past, self.state, is_over, move_data)
             self._position, self.over, self.resumed = resumed.position, resumed.over, True

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError
-from outlast.training import ranks
+from outlast.training import disk, ranks
 from outlast.training.encode import Encoder
-from outlast.training.history import open_document
+from outlast.training.history import loops_in, open_document
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
 from outlast.training.state import State, encode_parts
@@ -51,6 +51,21 @@ def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: I
     if not over:
         say(f"resumed the loop `{past.name}` at step {position.step} (attempt {history.attempt})")
     return Resumed(position, over)
+
+
+def adopt(here: Context, name: str, state: State) -> None:
+    """`run --from`: the parts of another job's state, and nothing else of it: this job's own steps begin at zero."""
+    found = disk.list_adopted(here.checkpoint_dir)
+    if not found:
+        return
+    loops = loops_in(found[0])
+    chosen = next((one for one in loops if one.name == name), loops[-1] if loops else None)
+    if chosen is None or chosen.folder is None:
+        return
+    with open_document(chosen.folder) as document:
+        if "parts" in document.content:
+            document.restore(vars(state))
+            say(f"began the loop `{name}` with the state of another job, as it was at step {chosen.step}")
 
 
 def refuse_inside(name: str, outer: str) -> None:
