@@ -1,53 +1,26 @@
 """One attempt, from its claim to its end.
 
-Single-threaded over (clock, store, child): the simulation runs this very code. Whatever must not wait (notices, beats, wishes, the
-log) is done by `_tick`, which the loop calls, and which an upload calls between its chunks. While the store is away the trainer goes on.
+Single-threaded over (clock, store, child): the simulation runs this very code. Whatever must not wait is done by `_tick` (pulse.py),
+which the loop calls, and which an upload calls between its chunks. While the store is away the trainer goes on.
 """
 
 from __future__ import annotations
 
 import enum
 import errno
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
-from outlast.agent.child import Changed, Child, Exit, Reason, Saved, Start
-from outlast.agent.mirror import Mirror
-from outlast.agent.streams import Stream
+from outlast.agent.child import Exit, Reason, Start
+from outlast.agent.commits import Abandoned, Commits
+from outlast.agent.pulse import BEAT_SECONDS
+from outlast.agent.standing import Offline
 from outlast.agent.verdict import Next, Verdict, judge
-from outlast.agent.vigil import (
-    DEADLINE_EARLY_SECONDS,
-    DEADLINE_EARLY_SHARE,
-    DEADLINE_GRACE_SHARE,
-    STOP_GRACE_SECONDS,
-    Vigil,
-)
-from outlast.clock import Clock
-from outlast.errors import Damaged, Denied, KeyMissing, StoreFull, StoreUnavailable
+from outlast.errors import Damaged
 from outlast.folder import life
 from outlast.folder.content import download, read_manifest
-from outlast.folder.fence import Claim, Fence
-from outlast.folder.folder import Fenced, Folder
-from outlast.folder.records import Beat, Cause, Checkpoint, Head, LaunchRecord, Manifest, State, WorkerExit
-from outlast.spec.spec import Spec
-
-BEAT_SECONDS = 15.0
-BEAT_SECONDS_MIN = 1.0
-BEAT_POLLS = 20
-"""A store that likes to be looked at often likes to be told often too: so what a dead machine has lost is known more exactly."""
-
-OFFLINE_SECONDS_MAX = 30 * 60.0
-"""So long a machine goes on without its store; then it powers off, and a better connected one takes over."""
-
-BACKOFF_SECONDS = (1.0, 30.0)
-SAVED_LOOK_SECONDS = 0.5
-
-AWAY = (StoreUnavailable, StoreFull, Denied)
-"""What may pass: the store is away, full, or refuses us for now."""
-
-T = TypeVar("T")
+from outlast.folder.folder import Fenced
+from outlast.folder.records import Cause, Checkpoint, Head, State, WorkerExit
 
 
 class After(enum.Enum):
@@ -57,66 +30,14 @@ class After(enum.Enum):
     FENCED = "fenced"
 
 
-class Offline(Exception):
-    """The store was away for longer than a machine may wait."""
+class Unshipped(Exception):
+    """The bundle is damaged or gone: no checkpoint's fault, and no other checkpoint helps."""
 
 
-class Abandoned(Exception):
-    """The upload in flight would not have been finished before the machine is taken away."""
-
-
-class AttemptLife:
-    def __init__(
-        self, folder: Folder, fence: Fence, claim: Claim, spec: Spec, launch: LaunchRecord, child: Child, clock: Clock
-    ) -> None:
-        self.folder = folder
-        self.place = place = fence.place
-        self.at = claim.at
-        self.number = claim.attempt
-        self.nonce = claim.nonce
-        self.spec = spec
-        self.launch = launch
-        self.child = child
-        self.clock = clock
-        now = clock.monotonic()
-        self.vigil = Vigil(
-            child,
-            now=now,
-            stall_seconds=spec.stall_seconds,
-            ending=fence.memory.ending,
-            remember=fence.remember_ending,
-        )
-        self.streams = [Stream(folder, child, name, self.number, place.rank) for name in ("log", "metrics")]
-        self.mirror = Mirror(folder, self.number, self._between)
-        self.pending: tuple[Saved, Manifest] | None = None
-        self.last_saved = 0
-        self.worker_exit: WorkerExit | None = None
-        self._deadline = now + self._seconds_to_deadline()
-        self._beat_seconds = min(BEAT_SECONDS, max(BEAT_SECONDS_MIN, BEAT_POLLS * folder.store.poll_seconds))
-        self._beat_at = now
-        self._beaten_at = now
-        self._bell_at = now
-        self._saved_at = now
-        self._written_at = now
-        self._back_at = now
-        self._away_since: float | None = None
-        self._rung = ""
-        self._watch_until = 0.0
-        self._paused = ""
-        self._upload_began_at = now
-        self._starting_seconds = 0.0
-
-    # The life, top to bottom.
-
+class AttemptLife(Commits):
     def live(self) -> After:
         try:
-            if self.child.started(self.number):
-                self._recall()
-            else:
-                self._gather()
-                if not self._restore():
-                    return After.DONE
-            return self._conclude(self._train())
+            return self._live()
         except Fenced:
             self.child.end()
             return After.FENCED
@@ -124,6 +45,15 @@ class AttemptLife:
             # Nothing is written that was not sent before: the next attempt goes on from the last commit.
             self.child.end()
             return After.OFF
+
+    def _live(self) -> After:
+        if self.child.started(self.number):
+            self._recall()
+        else:
+            self._gather()
+            if not self._restore():
+                return After.DONE
+        return self._conclude(self._train())
 
     def _recall(self) -> None:
         """An earlier life of this agent started the trainer: go on with it."""
@@ -152,6 +82,9 @@ class AttemptLife:
         began_at = self.clock.monotonic()
         try:
             checkpoint = self._newest_whole()
+        except Unshipped as error:
+            self._finish(Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, f"no bundle to run: {error}"), None)
+            return False
         except Damaged as error:
             self._finish(
                 Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, f"no checkpoint is whole: {error.message}"), None
@@ -173,6 +106,7 @@ class AttemptLife:
                 args=(*args, *self.spec.resume_args) if resumed else args,
                 resumed_step=checkpoint.step if checkpoint is not None and resumed else None,
                 adopted=checkpoint is not None and checkpoint.adopted,
+                machine_life_seconds=life.machine_life_seconds(self.at.head),
                 env=self.spec.env,
             )
         )
@@ -180,22 +114,31 @@ class AttemptLife:
         return True
 
     def _newest_whole(self) -> Checkpoint | None:
-        """A damaged checkpoint is passed over for the one before it; None: there is none at all yet."""
-        problem: Damaged | None = None
+        """A damaged checkpoint is passed over for the one before it, and head says so; None: there is none at all yet."""
+        problems: dict[str, str] = {}
         for checkpoint in reversed(self.at.head.checkpoints):
             try:
                 self._patiently(partial(self._put_in_place, checkpoint))
             except Damaged as error:
-                problem = problem or error
-            else:
-                return checkpoint
-        if problem is not None:
-            raise problem
-        self.child.clear()
+                problems[checkpoint.name] = error.message
+                continue
+            if problems:
+                change = partial(life.passed_over, used=checkpoint, problems=problems)
+                self._patiently(partial(self._amend, change, "passed-over"))
+            return checkpoint
+        if problems:
+            raise Damaged(next(iter(problems.values())))
+        self._patiently(self._clear)
         return None
 
+    def _clear(self) -> None:
+        try:
+            self.child.clear()
+        except Damaged as error:
+            raise Unshipped(error.message) from error
+
     def _put_in_place(self, checkpoint: Checkpoint) -> None:
-        self.child.clear()
+        self._clear()
         for file in read_manifest(self.folder, checkpoint.name).files:
             self.child.restore(file.path, file.mode, download(self.folder, file))
 
@@ -295,193 +238,3 @@ class AttemptLife:
             )
 
         self._patiently(lambda: self._amend(end, "final"))
-
-    # Checkpoints.
-
-    def _commit_if_saved(self) -> None:
-        now = self.clock.monotonic()
-        if self.place.rank != 0 or now < self._saved_at or now < self._back_at:
-            return
-        self._saved_at = now + SAVED_LOOK_SECONDS
-        try:
-            if self.pending is None:
-                saved = self.child.saved(self.last_saved, last=False)
-                if saved is not None:
-                    self._upload(saved)
-            self._commit_pending()
-        except (Changed, Abandoned):
-            return
-        except AWAY:
-            self._away(self.clock.monotonic())
-
-    def _last_commit(self) -> None:
-        """What was saved and not committed yet, now that nothing is written any more."""
-
-        def commit() -> None:
-            self._commit_pending()
-            saved = self.child.saved(self.last_saved, last=True)
-            if saved is not None:
-                self._upload(saved)
-                self._commit_pending()
-
-        try:
-            self._patiently(commit)
-        except Changed:
-            return
-
-    def _upload(self, saved: Saved) -> None:
-        self._upload_began_at = self.clock.monotonic()
-        manifest = self.mirror.write(saved, self.at.head)
-        self.last_saved = saved.number
-        self.pending = (saved, manifest)
-
-    def _commit_pending(self) -> None:
-        if self.pending is None:
-            return
-        saved, manifest = self.pending
-        before = self.at.head
-        first = before.attempts[str(self.number)].committed_step is None
-        seconds = self._seconds()
-        self._amend(lambda head: life.committed(head, manifest, self._now(), seconds), f"commit-{manifest.name}")
-        self.pending = None
-        self.mirror.committed(saved, manifest)
-        self.mirror.collect(before, self.at.head)
-        if first:
-            self.mirror.sweep(self.at.head)
-
-    def _write_outputs(self) -> str:
-        outputs = self.child.outputs()
-        return self.mirror.write(outputs, self.at.head).name if outputs.files else ""
-
-    # What must not wait.
-
-    def _between(self, done: int, total: int) -> None:
-        """Between two chunks of an upload."""
-        self._tick()
-        now = self.clock.monotonic()
-        left = self.vigil.seconds_left(now)
-        if left is not None and done and done < total:
-            rest = (now - self._upload_began_at) / done * (total - done)
-            if rest > left:
-                raise Abandoned
-
-    def _tick(self) -> None:
-        now = self.clock.monotonic()
-        self.vigil.look(now, self._deadline)
-        if now < self._back_at:
-            return
-        try:
-            self._look_at_bell(now)
-            watched = self._watch_until > now
-            for stream in self.streams:
-                stream.ship(now, watched=watched)
-            paused = self.child.paused()
-            if now >= self._beat_at or paused != self._paused:
-                self._paused = paused
-                self._beat(now)
-        except AWAY:
-            self._away(now)
-        else:
-            self._away_since = None
-
-    def _look_at_bell(self, now: float) -> None:
-        if now < self._bell_at:
-            return
-        self._bell_at = now + self.folder.store.poll_seconds
-        bell = self.folder.read_bell()
-        if bell is None or bell.rung == self._rung:
-            return
-        self._rung = bell.rung
-        self._watch_until = now + max(0.0, bell.watch_until - self.folder.store.now())
-        self._beat_at = min(self._beat_at, self._beaten_at + self.folder.store.rewrite_seconds)
-        self._obey_wishes(now)
-
-    def _beat(self, now: float) -> None:
-        """Beat, head and wishes: who we are is confirmed as often as it is told."""
-        self._read_head()
-        self._deadline = now + self._seconds_to_deadline()
-        self._obey_wishes(now)
-        if self.place.rank == 0:
-            self._write_beat()
-        # By the clock as it is now: the store may have taken its time, and two beats in a second are too many.
-        self._beaten_at = self.clock.monotonic()
-        self._beat_at = self._beaten_at + self._beat_seconds
-        if self.place.rank == 0:
-            self._look_at_workers()
-
-    def _write_beat(self) -> None:
-        beat = Beat(
-            attempt=self.number,
-            at=self._now(),
-            step=self.child.step(),
-            log_bytes=self.child.stream_bytes("log"),
-            metrics_bytes=self.child.stream_bytes("metrics"),
-            doing=f"paused {self._paused}" if self._paused else "",
-            rung=self._rung,
-        )
-        self.folder.rewrite(self.folder.keys.beat(self.number), beat)
-
-    def _look_at_workers(self) -> None:
-        for rank in range(1, self.place.workers):
-            worker = self.folder.read_exit(self.number, rank)
-            if worker is not None and worker.exit_code != 0:
-                self.worker_exit = worker
-
-    def _obey_wishes(self, now: float) -> None:
-        if self.vigil.told is None and self.place.rank == 0 and self.folder.stop_wished(self.launch.launch):
-            self.vigil.tell(Reason.STOP, now, STOP_GRACE_SECONDS)
-
-    def _seconds(self) -> dict[str, float]:
-        """Where this attempt's time went, as far as it was not training."""
-        return {"starting": round(self._starting_seconds, 3), **self.child.timings()}
-
-    # Head and store.
-
-    def _now(self) -> float:
-        return self.folder.store.now()
-
-    def _seconds_to_deadline(self) -> float:
-        length = self.launch.deadline_at - self.launch.launched_at
-        early = min(DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE * length)
-        self.vigil.deadline_grace_seconds = min(STOP_GRACE_SECONDS, DEADLINE_GRACE_SHARE * early)
-        return self.launch.deadline_at - early - self._now()
-
-    def _read_head(self) -> None:
-        try:
-            at = self.folder.read_head()
-        except KeyMissing:
-            raise Fenced from None
-        if at.head.nonce != self.nonce or at.head.state.final:
-            raise Fenced
-        self.at = at
-
-    def _amend(self, change: Callable[[Head], Head], op: str) -> None:
-        wait = self._written_at + self.folder.store.rewrite_seconds - self.clock.monotonic()
-        if wait > 0:
-            self.clock.sleep(wait)
-        try:
-            self.at = self.folder.amend(self.at, self.nonce, change, f"{self.nonce}-{op}")
-        finally:
-            self._written_at = self.clock.monotonic()
-
-    def _patiently(self, action: Callable[[], T]) -> T:
-        """Until it is done, or the store was away for too long."""
-        while True:
-            try:
-                done = action()
-            except AWAY:
-                self._away(self.clock.monotonic())
-                self.clock.sleep(max(0.0, self._back_at - self.clock.monotonic()))
-                self.vigil.look(self.clock.monotonic(), self._deadline)
-            else:
-                self._away_since = None
-                return done
-
-    def _away(self, now: float) -> None:
-        if self._away_since is None:
-            self._away_since = now
-        since = now - self._away_since
-        if since > OFFLINE_SECONDS_MAX:
-            raise Offline
-        low, high = BACKOFF_SECONDS
-        self._back_at = now + self.folder.random.uniform(0.1, min(high, max(low, since)))

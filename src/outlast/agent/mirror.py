@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from outlast.agent.child import Saved, SavedFile
-from outlast.errors import KeyMissing
+from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.folder import Folder, nonce
 from outlast.folder.records import File, Head, Manifest, Part, Pin
 from outlast.spec.record import decode
@@ -40,9 +40,9 @@ class Mirror:
         """Numbers go on after those of an earlier life of this agent: manifests are create-only."""
         prefix = f"{self.folder.keys.checkpoints}{self.attempt:06d}-"
         for entry in self.folder.store.list(prefix):
-            self.manifests = max(
-                self.manifests, int(entry.key.removeprefix(prefix).split("-")[0].removesuffix(".json"))
-            )
+            number = entry.key.removeprefix(prefix).split("-")[0].removesuffix(".json")
+            if number.isascii() and number.isdigit():  # a foreign file is no manifest
+                self.manifests = max(self.manifests, int(number))
 
     def write(self, saved: Saved, head: Head) -> Manifest:
         """Parts and manifest; nothing counts before head names it. `Changed` if the trainer rewrote a file meanwhile."""
@@ -92,8 +92,11 @@ class Mirror:
         # Pins are read after the swap: a reader that pinned before it is seen here, one that pins now finds head changed.
         held = {pin.manifest for pin in self._pins()}
         named = {one.name for one in head.checkpoints} | held | ({head.outputs} if head.outputs else set())
-        keep = {part.key for name in named for part in self._parts(name)}
-        gone = {part.key for name in dropped - held for part in self._parts(name)} | set(strays)
+        try:
+            keep = {part.key for name in named for part in self._parts(name)}
+            gone = {part.key for name in dropped - held for part in self._parts(name)} | set(strays)
+        except (Damaged, NewerFormat):
+            return  # which parts it needs is not known: nothing goes before it is dropped itself
         self.folder.store.purge(sorted(gone - keep))
         self.folder.store.purge([self.folder.keys.manifest(name) for name in sorted(dropped - held)])
         for name in dropped:
@@ -113,7 +116,7 @@ class Mirror:
         for entry in self.folder.store.list(self.folder.keys.pins):
             try:
                 pin = decode(Pin, self.folder.store.get(entry.key).data, entry.key)
-            except KeyMissing:
+            except (KeyMissing, Damaged, NewerFormat):
                 continue
             if pin.until > now:
                 yield pin

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from outlast.agent.attempt import AWAY, OFFLINE_SECONDS_MAX, After, AttemptLife
+from outlast.agent.attempt import After, AttemptLife
 from outlast.agent.child import Child
+from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX
 from outlast.clock import Clock
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.fence import Claim, Fence, Leave, Memory, Place

@@ -35,8 +35,9 @@ class Stream:
         """Goes on where an earlier life of this agent stopped."""
         prefix = self.folder.keys.stream(self.attempt, self.name, self.rank)
         for entry in self.folder.store.list(prefix):
-            offset = int(entry.key.removeprefix(prefix))
-            self._count(offset, entry.bytes)
+            offset = entry.key.removeprefix(prefix)
+            if offset.isascii() and offset.isdigit():  # a foreign file is no segment
+                self._count(int(offset), entry.bytes)
 
     def ship(self, now: float, *, watched: bool) -> None:
         """Seals what is due; rewrites the tail if somebody watches."""

@@ -112,6 +112,13 @@ def running(head: Head, now: float) -> Head:
     return replace(head, state=State.RUNNING, attempts={**head.attempts, str(head.attempt): attempt})
 
 
+def passed_over(head: Head, used: Checkpoint, problems: Mapping[str, str]) -> Head:
+    """The newest checkpoints are damaged, and an older one was used: where the attempt began is that one's step."""
+    attempt = head.attempts[str(head.attempt)]
+    step = None if used.adopted else used.step
+    return ended(head, head.attempt, replace(attempt, resumed_from_step=step, passed_over=dict(problems)))
+
+
 def committed(head: Head, manifest: Manifest, now: float, seconds: Mapping[str, float]) -> Head:
     """`manifest` becomes the newest checkpoint: this is the commit."""
     attempt = head.attempts[str(manifest.attempt)]
@@ -140,6 +147,13 @@ def committed(head: Head, manifest: Manifest, now: float, seconds: Mapping[str, 
         barren=0 if progressed else head.barren,
         attempts={**head.attempts, str(manifest.attempt): attempt},
     )
+
+
+def machine_life_seconds(head: Head) -> float | None:
+    """How long machines have lived so far, on average; None while none was taken away."""
+    ended = [one for one in head.attempts.values() if one.ended_at is not None]
+    taken = sum(1 for one in ended if one.cause is Cause.PREEMPTED)
+    return sum((one.ended_at or 0.0) - one.started_at for one in ended) / taken if taken else None
 
 
 def kept(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:

@@ -112,6 +112,9 @@ class Attempt:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Goodput's buckets, as the owner measured them."""
 
+    passed_over: Mapping[str, str] = field(default_factory=dict)
+    """Damaged checkpoints that it would have begun with, by name, and what is wrong with each."""
+
 
 @dataclass(frozen=True)
 class Head:

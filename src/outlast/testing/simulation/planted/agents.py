@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from outlast.agent import attempt, serve, verdict
+from outlast.agent import attempt, commits, serve, verdict
 from outlast.agent.attempt import After, AttemptLife
 from outlast.agent.child import Exit, Reason
 from outlast.agent.vigil import Vigil
@@ -104,7 +104,7 @@ def _abandon_is_fence(original: Any, self: AttemptLife) -> None:
     """A last upload that would not be finished in time is passed over in silence."""
     try:
         original(self)
-    except attempt.Abandoned:
+    except commits.Abandoned:
         return
 
 

@@ -1,0 +1,111 @@
+"""What an attempt stands on: the head that it owns, a store that may be away, and the time it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from outlast.agent.child import Child
+from outlast.agent.vigil import (
+    DEADLINE_EARLY_SECONDS,
+    DEADLINE_EARLY_SHARE,
+    DEADLINE_GRACE_SHARE,
+    STOP_GRACE_SECONDS,
+    Vigil,
+)
+from outlast.clock import Clock
+from outlast.errors import Denied, KeyMissing, StoreFull, StoreUnavailable
+from outlast.folder.fence import Claim, Fence
+from outlast.folder.folder import Fenced, Folder
+from outlast.folder.records import Head, LaunchRecord
+from outlast.spec.spec import Spec
+
+OFFLINE_SECONDS_MAX = 30 * 60.0
+"""So long a machine goes on without its store; then it powers off, and a better connected one takes over."""
+
+BACKOFF_SECONDS = (1.0, 30.0)
+
+AWAY = (StoreUnavailable, StoreFull, Denied)
+"""What may pass: the store is away, full, or refuses us for now."""
+
+T = TypeVar("T")
+
+
+class Offline(Exception):
+    """The store was away for longer than a machine may wait."""
+
+
+class Standing:
+    def __init__(
+        self, folder: Folder, fence: Fence, claim: Claim, spec: Spec, launch: LaunchRecord, child: Child, clock: Clock
+    ) -> None:
+        self.folder = folder
+        self.place = fence.place
+        self.at = claim.at
+        self.number = claim.attempt
+        self.nonce = claim.nonce
+        self.spec = spec
+        self.launch = launch
+        self.child = child
+        self.clock = clock
+        now = clock.monotonic()
+        self.vigil = Vigil(
+            child,
+            now=now,
+            stall_seconds=spec.stall_seconds,
+            ending=fence.memory.ending,
+            remember=fence.remember_ending,
+        )
+        self._deadline = now + self._seconds_to_deadline()
+        self._written_at = now
+        self._back_at = now
+        self._away_since: float | None = None
+
+    def _now(self) -> float:
+        return self.folder.store.now()
+
+    def _seconds_to_deadline(self) -> float:
+        length = self.launch.deadline_at - self.launch.launched_at
+        early = min(DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE * length)
+        self.vigil.deadline_grace_seconds = min(STOP_GRACE_SECONDS, DEADLINE_GRACE_SHARE * early)
+        return self.launch.deadline_at - early - self._now()
+
+    def _read_head(self) -> None:
+        try:
+            at = self.folder.read_head()
+        except KeyMissing:
+            raise Fenced from None
+        if at.head.nonce != self.nonce or at.head.state.final:
+            raise Fenced
+        self.at = at
+
+    def _amend(self, change: Callable[[Head], Head], op: str) -> None:
+        wait = self._written_at + self.folder.store.rewrite_seconds - self.clock.monotonic()
+        if wait > 0:
+            self.clock.sleep(wait)
+        try:
+            self.at = self.folder.amend(self.at, self.nonce, change, f"{self.nonce}-{op}")
+        finally:
+            self._written_at = self.clock.monotonic()
+
+    def _patiently(self, action: Callable[[], T]) -> T:
+        """Until it is done, or the store was away for too long."""
+        while True:
+            try:
+                done = action()
+            except AWAY:
+                self._away(self.clock.monotonic())
+                self.clock.sleep(max(0.0, self._back_at - self.clock.monotonic()))
+                self.vigil.look(self.clock.monotonic(), self._deadline)
+            else:
+                self._away_since = None
+                return done
+
+    def _away(self, now: float) -> None:
+        if self._away_since is None:
+            self._away_since = now
+        since = now - self._away_since
+        if since > OFFLINE_SECONDS_MAX:
+            raise Offline
+        low, high = BACKOFF_SECONDS
+        self._back_at = now + self.folder.random.uniform(0.1, min(high, max(low, since)))
