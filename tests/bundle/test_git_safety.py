@@ -87,6 +87,25 @@ def test_a_submodules_configuration_is_not_run_either(working: Working, canary: 
     assert not canary.exists()
 
 
+def test_what_is_missing_in_the_repository_is_not_fetched_by_a_command_of_its_choice(
+    working: Working, canary: Path
+) -> None:
+    """A partial clone fetches what it misses, by any transport that its configuration allows."""
+    tree = working.git("rev-parse", "HEAD^{tree}")
+    for name, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::{trap(canary)}",
+        "protocol.ext.allow": "always",
+    }.items():
+        working.git("config", name, value)
+    (working.directory / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    packed = working.pack()
+    assert (packed.files, packed.dirty) == (2, True)
+    assert not canary.exists()
+
+
 def test_variables_of_a_git_hook_around_us_do_not_lead_us_astray(
     working: Working, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,7 +142,8 @@ class Dirty:
         self._status = Question(self._program, self._directory, *silenced, *words)
 
     def finish(self) -> bool:
-        return self._status is None or bool(self._status.answer())
+        """A repository that cannot answer, a partial clone perhaps, ships nonetheless."""
+        return self._status is None or self._status.exit_code() != 0 or bool(self._status.answer())
 
     def _own_filters(self) -> list[str] | None:
         """The filters of the repository's own configuration; None if one of them cannot be switched off."""
