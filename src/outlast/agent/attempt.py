@@ -14,9 +14,9 @@ from functools import partial
 from outlast.agent.child import Exit, Reason, Start
 from outlast.agent.commits import Abandoned, Commits
 from outlast.agent.pulse import BEAT_SECONDS
-from outlast.agent.standing import Offline
+from outlast.agent.standing import AWAY, Offline
 from outlast.agent.verdict import Next, Verdict, judge
-from outlast.errors import Damaged
+from outlast.errors import Damaged, OutlastError
 from outlast.folder import life
 from outlast.folder.content import download, read_manifest
 from outlast.folder.folder import Fenced
@@ -47,13 +47,20 @@ class AttemptLife(Commits):
             return After.OFF
 
     def _live(self) -> After:
-        if self.child.started(self.number):
-            self._recall()
-        else:
-            self._gather()
-            if not self._restore():
-                return After.DONE
-        return self._conclude(self._train())
+        try:
+            if self.child.started(self.number):
+                self._recall()
+            else:
+                self._gather()
+                if not self._restore():
+                    return After.DONE
+            return self._conclude(self._train())
+        except Damaged as error:
+            # Nothing is written over a head that cannot be read: that raises here again. Else the job ends, and says why.
+            self.child.end()
+            self._patiently(self._read_head)
+            self._finish(Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, error.message), None)
+            return After.DONE
 
     def _recall(self) -> None:
         """An earlier life of this agent started the trainer: go on with it."""
@@ -134,7 +141,9 @@ class AttemptLife(Commits):
     def _clear(self) -> None:
         try:
             self.child.clear()
-        except Damaged as error:
+        except AWAY:
+            raise
+        except OutlastError as error:
             raise Unshipped(error.message) from error
 
     def _put_in_place(self, checkpoint: Checkpoint) -> None:

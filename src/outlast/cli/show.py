@@ -115,6 +115,9 @@ def _print_attempts(status: Status, only: int | None) -> None:
         put("")
         header = ("ATTEMPT", "MACHINE", "STARTED", "TOOK", "RESUMED FROM", "STEPS LOST", "ENDED AS")
         _print_table(header, rows, right=(0, 4, 5))
+    for number, attempt in status.attempts:
+        for name, problem in attempt.passed_over.items() if only in (None, number) else ():
+            put(f"attempt {number} passed over checkpoint {shown(name)}: {shown(problem)}")
 
 
 def _attempt_cells(number: int, attempt: Attempt, now: float) -> list[str]:
