@@ -137,6 +137,8 @@ class Fence:
         """Takes this rank's slot in the gathering attempt, if it is free."""
         if head.by == self.place.rank:
             return False
+        if self.memory.attempt > head.attempt:
+            return False  # a swap of ours to the next attempt may be on its way, and must be recognised when it arrives
         self._note(head.attempt, head.nonce)
         return self._record(head)
 
