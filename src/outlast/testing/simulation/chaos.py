@@ -74,7 +74,7 @@ class Chaos:
         """Strikes the one who has just done something that matters."""
         aimed = [kind for kind in self.blows if kind.startswith(prefixes)]
         if aimed and self.world.faults_on and self.random.random() < self.world.options.aim:
-            kind, seconds = self.random.choice(aimed), self.random.uniform(0.0, 1.5)
+            kind, seconds = self.random.choice(aimed), self.random.uniform(0.0, self.random.choice((0.3, 1.5)))
             self.world.schedule.after(seconds, lambda: self._hit(kind, who))
 
     def _hit(self, kind: str, who: str) -> None:
@@ -120,21 +120,21 @@ class Chaos:
             machine.kill_agent()
         elif kind == "agent stopped":
             machine.stop_agent(self._until_end(5.0, AGENT_STOPPED_SECONDS_MAX))
-            self._perhaps_replace(machine, 0.3)
+            self._perhaps_replace(machine)
         elif kind == "machine suspended":
             machine.suspend(self._until_end(5.0, SUSPENDED_SECONDS_MAX), clock_stops=self.random.random() < 0.5)
-            self._perhaps_replace(machine, 0.6)
+            self._perhaps_replace(machine)
         else:
             machine.cut_off(self._until_end(10.0, SUSPENDED_SECONDS_MAX))
-            self._perhaps_replace(machine, 0.4)
+            self._perhaps_replace(machine)
         return True
 
     def _until_end(self, low: float, high: float) -> float:
         """No fault lasts beyond the end of the faults."""
         return min(self.random.uniform(low, high), self.world.faults_end_at - self.world.schedule.now)
 
-    def _perhaps_replace(self, machine: SimulatedMachine, chance: float) -> None:
-        if self.random.random() < chance:
+    def _perhaps_replace(self, machine: SimulatedMachine) -> None:
+        if self.random.random() < self.world.options.replaced:
             seconds = self.random.uniform(5.0, 60.0)
             self.world.schedule.after(seconds, lambda: self.world.cloud.replace(machine) if machine.alive else None)
 

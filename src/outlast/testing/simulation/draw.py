@@ -48,6 +48,7 @@ def _anything(random: Random, seed: int) -> Options:
         chunk_seconds=random.choice((0.2, 0.2, 2.0)),
         starved_rank=random.randrange(workers) if faults and workers > 1 and random.random() < 0.2 else None,
         aim=random.choice((0.0, 0.1, 0.3)),
+        replaced=0.5,
         storm_at=random.choice((0.0, 20.0)),
         fault_seconds=fault_seconds,
         blow_seconds=random.uniform(15.0, 120.0),

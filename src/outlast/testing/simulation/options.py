@@ -73,6 +73,9 @@ class Options:
     aim: float
     """The chance of a blow right after a write of head, or after the trainer's end: where it hurts most."""
 
+    replaced: float
+    """The chance that the engine takes a machine that does not answer for dead, and makes another one."""
+
     storm_at: float
     """When requests begin to fail by chance."""
 

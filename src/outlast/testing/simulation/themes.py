@@ -33,6 +33,7 @@ def _zombies(random: Random, options: Options) -> Options:
         workers=random.choice((1, 2, 3)),
         chances={"machine suspended": 1.0, "network cut": 1.0, "agent stopped": 1.0, "preempted 0 s": 1.0},
         aim=0.4,
+        replaced=0.9,
         blow_seconds=random.uniform(15.0, 60.0),
         fault_seconds=random.uniform(400.0, 900.0),
         save_every=1,
@@ -58,7 +59,7 @@ def _notices(random: Random, options: Options) -> Options:
     return replace(
         options,
         workers=1,
-        chances={"preempted 120 s": 1.0, "preempted 30 s": 1.0},
+        chances={"preempted 120 s": 1.0, "preempted 30 s": 1.0, "preempted 5 s": 1.0},
         blow_seconds=random.uniform(20.0, 60.0),
         aim=0.0,
         people=replace(options.people, stops=(), deletes=()),
@@ -88,6 +89,7 @@ def _silence(random: Random, options: Options) -> Options:
         chances={"answer lost": 0.1, "late write": 0.25, "agent killed": 1.0, "preempted 0 s": 1.0},
         retrying=False,
         storm_at=15.0,
+        workers=random.choice((1, 2, 3)),
     )
 
 
@@ -108,7 +110,26 @@ def _launches(random: Random, options: Options) -> Options:
     )
 
 
+def _again(random: Random, options: Options) -> Options:
+    """A short job is deleted and submitted again under the same name, while its past is still on its way."""
+    return replace(
+        options,
+        chances={"late start": 0.3, "machine suspended": 1.0, "laptop killed": 1.0},
+        aim=0.1,
+        steps=6,
+        step_seconds=1.0,
+        save_seconds=0.2,
+        bugs=(),
+        bug_for_ever_at=None,
+        out_of_memory=(),
+        hangs=(),
+        fault_seconds=random.uniform(100.0, 300.0),
+        people=People(True, deletes=(random.uniform(60.0, 200.0),)),
+    )
+
+
 THEMES: dict[str, Callable[[Random, Options], Options]] = {
+    "again": _again,
     "agents": _agents,
     "gathering": _gathering,
     "launches": _launches,

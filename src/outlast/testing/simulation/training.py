@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 CHECKPOINT = "checkpoint/"
 OUTPUT = "output/"
 
+PHASE_SAVES = 4
+"""So many saves in a row have the same `phase`: longer than head keeps one of them."""
+
 
 @dataclass
 class Training:
@@ -38,7 +41,7 @@ class Training:
     def checkpoint(self, step: int) -> dict[str, bytes]:
         """The files of the checkpoint at that step. `tokens` never changes; `phase` comes back to what it once was."""
         folder = f"{CHECKPOINT}step-{step:012d}/" if self.library else CHECKPOINT
-        phase = step // self.save_every // 2 % 2
+        phase = step // self.save_every // PHASE_SAVES % 2
         return {
             f"{folder}model.bin": f"model {step} {self.state(step)}\n".encode(),
             f"{folder}optimizer.bin": f"optimizer {step} {self.state(step)}\n".encode(),

@@ -71,6 +71,7 @@ class TrainersObey(Check):
         at, until, attempt, step = self.noticed.pop(event.machine)
         machine = next(one for one in self.world.cloud.machines if one.uid == event.machine)
         well = not self.world.stormy and max(machine.quiet_until, self.world.calm_since()) < at
+        well = well and not self.world.trainers(attempt).hung
         if well and event.kind == "died" and event.at >= until and machine.child.training_attempt is not None:
             self.violated(
                 f"{event.machine} had {event.at - at:.0f} s notice, and its trainer ran until it was taken away"

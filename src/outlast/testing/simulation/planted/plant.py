@@ -32,9 +32,13 @@ class Planted:
 def _replaced(replacements: tuple[tuple[Any, str, Any], ...]) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, attribute, value in replacements:
-            original = owner.__dict__[attribute]
+            if not hasattr(owner, attribute):
+                raise AttributeError(f"{owner!r} has no `{attribute}`: what was planted there must be planted anew")
+            if attribute in owner.__dict__:
+                stack.callback(setattr, owner, attribute, owner.__dict__[attribute])
+            else:
+                stack.callback(delattr, owner, attribute)
             setattr(owner, attribute, value)
-            stack.callback(setattr, owner, attribute, original)
         yield
 
 
