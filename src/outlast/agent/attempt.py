@@ -59,7 +59,10 @@ class AttemptLife(Commits):
             # Nothing is written over a head that cannot be read: that raises here again. Else the job ends, and says why.
             self.child.end()
             self._patiently(self._read_head)
-            self._finish(Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, error.message), None)
+            exit = self.child.exit() if self.child.started(self.number) else None
+            for stream in self.streams if exit is not None else ():
+                self._patiently(stream.finish)
+            self._finish(Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, error.message), exit)
             return After.DONE
 
     def _recall(self) -> None:

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from outlast.errors import KeyMissing, NotFound
 from outlast.folder.folder import Folder
-from outlast.folder.records import Attempt, Head
+from outlast.folder.records import Attempt, Cause, Head
 
 OFFSET_DIGITS = 15
 """A tail begins with the offset of its first byte, a segment's name is it."""
+
+
+NEVER_STARTED = (Cause.DAMAGED, Cause.DISK_FULL)
+"""Without an exit code: there was no trainer yet, and so no log that could be missing."""
 
 
 class PieceKind(enum.Enum):
@@ -84,7 +88,7 @@ class LogReader:
         if self._ranks is None:
             workers = self._folder.read_spec().workers
             self._ranks = [_RankReader(self._folder, self._stream, number, rank) for rank in range(workers)]
-        died = attempt is not None and attempt.cause is not None and attempt.exit_code is None
+        died = attempt is not None and attempt.exit_code is None and attempt.cause not in (None, *NEVER_STARTED)
         for rank in self._ranks:
             for piece in rank.read(over, died and over):
                 yield from self._begin(number, attempt)
