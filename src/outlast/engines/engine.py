@@ -45,7 +45,6 @@ class LaunchState:
     directories: tuple[str, ...] = ()
     """Where the machines' own files are, one for each of `machines`, if they are on this computer."""
 
-
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)
@@ -78,6 +77,10 @@ class Engine(Protocol):
 
     name: str
     capabilities: Capabilities
+
+    def check(self, machine: Machine, workers: int) -> None:
+        """`NoCapacity` for what this engine does not have and will not have; asked before anything of a job is written."""
+        ...
 
     def start(self, launch: Launch) -> None: ...
 
