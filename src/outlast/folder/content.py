@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from outlast.errors import Damaged, KeyMissing, NotFound
+from outlast.errors import Damaged, Denied, KeyMissing, NotFound, StoreFull
 from outlast.folder.folder import Folder, nonce
 from outlast.folder.life import best_checkpoint
 from outlast.folder.records import Checkpoint, File, Head, Manifest, Pin
@@ -45,6 +45,7 @@ def pinned(folder: Folder, choose: Callable[[Head], list[str]]) -> Iterator[list
     """The manifests that `choose` names, kept whole while they are copied.
 
     Pin, then read head again: if it still names them, its owner's next look at the pins sees ours; else choose anew.
+    A home that is full, or not ours to write, is read without a hold: what goes meanwhile is `Damaged` to whoever reads it.
     """
     pins: list[str] = []
     try:
@@ -52,7 +53,10 @@ def pinned(folder: Folder, choose: Callable[[Head], list[str]]) -> Iterator[list
             names = choose(folder.existing_head().head)
             for name in names:
                 pins.append(folder.keys.pin(nonce(folder.random)))
-                folder.rewrite(pins[-1], Pin(name, folder.store.now() + PIN_SECONDS))
+                try:
+                    folder.rewrite(pins[-1], Pin(name, folder.store.now() + PIN_SECONDS))
+                except (StoreFull, Denied):
+                    pins.pop()
             if set(names) <= named(folder.existing_head().head):
                 break
             folder.store.purge(pins)

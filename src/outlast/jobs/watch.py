@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from outlast.errors import Denied, StoreFull
 from outlast.folder.folder import Folder
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
@@ -35,7 +36,7 @@ def watch(
     while True:
         now = world.clock.monotonic()
         if now >= ring_at:
-            job.folder.ring(job.folder.store.now() + WATCH_SECONDS)
+            _ring(job.folder)
             ring_at = now + RING_SECONDS
         yield from reader.read()
         if reader.ended:
@@ -61,13 +62,23 @@ def freshen(world: World, job: Job) -> None:
     if head.state.final or head.attempt == 0:
         return
     poll = max(0.02, job.folder.store.poll_seconds)
-    rung = job.folder.ring(job.folder.store.now() + WATCH_SECONDS)
+    rung = _ring(job.folder)
+    if not rung:
+        return
     until = world.clock.monotonic() + min(FRESH_SECONDS_MAX, FRESH_POLLS_MAX * poll)
     while world.clock.monotonic() < until:
         beat = job.folder.read_beat(head.attempt)
         if beat is not None and beat.rung == rung:
             return
         world.clock.sleep(poll)
+
+
+def _ring(folder: Folder) -> str:
+    """Empty: the home is full, or not ours to write. Whoever only reads goes on reading, and hears of news later."""
+    try:
+        return folder.ring(folder.store.now() + WATCH_SECONDS)
+    except (StoreFull, Denied):
+        return ""
 
 
 def ring_for_watching(folder: Folder) -> None:
