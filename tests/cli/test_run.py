@@ -240,3 +240,30 @@ def test_a_home_named_from_where_somebody_stands_is_found_from_everywhere(user: 
         cwd="/", env=user.environ(), capture_output=True, check=True,
     )  # fmt: skip
     assert found.stdout == b"hello\n"
+
+
+@pytest.mark.parametrize("rehearsed", [(), ("--dry-run",)])
+def test_what_this_machine_does_not_have_is_refused_before_there_is_a_job(
+    user: User, rehearsed: tuple[str, ...]
+) -> None:
+    user.write("train.py", "")
+    said = user.outlast("run", "--cpus", "4000", *rehearsed, "train.py")
+    assert said.code == 5 and "4000 CPUs asked for, this machine has" in said.err
+    assert not (user.home / "jobs").exists() and "Job `" not in said.err
+    assert user.outlast("jobs", "--json").json == []
+
+
+def test_a_job_that_no_longer_fits_the_machine_waits_and_hides_no_other(user: User) -> None:
+    user.write("train.py", ENDLESS)
+    user.env["OUTLAST_LOCAL_CPUS"] = "4000"
+    assert user.outlast("run", "--detach", "--cpus", "4000", "--job-id", "large", "train.py").code == 0
+    elsewhere = User(user.root, env={"OUTLAST_DIR": str(user.root / "other")})  # as on another computer, same home
+    listed = elsewhere.outlast("jobs", "--home", str(user.home), "--json")
+    assert listed.code == 0 and [row["state"] for row in listed.json] == ["waiting"]
+    assert "4000 CPUs asked for" in elsewhere.outlast("show", "large", "--home", str(user.home), "--json").json["why"]
+
+
+def test_a_dry_run_does_not_even_make_the_users_directory(user: User) -> None:
+    user.write("train.py", "")
+    assert user.outlast("run", "--dry-run", "train.py").code == 0
+    assert not user.outlast_dir.exists()

@@ -27,6 +27,7 @@ class Rehearsed:
     def __init__(self, engine: Engine) -> None:
         self.name = engine.name
         self.capabilities = engine.capabilities
+        self.check = engine.check
         self.started: list[Launch] = []
 
     def start(self, launch: Launch) -> None:

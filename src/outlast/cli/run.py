@@ -47,7 +47,7 @@ def command(target: str, detach: bool, dry_run: bool, as_json: bool, **given: An
     """
     from outlast.jobs.world import system_world
 
-    world = system_world()
+    world = system_world(make=not dry_run)
     if dry_run:
         from outlast.cli.rehearsal import rehearse
 

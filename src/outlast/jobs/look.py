@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlast.engines.engine import Condition, LaunchState
+from outlast.errors import NoCapacity
 from outlast.folder import life
 from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.publish import publish
@@ -61,7 +62,10 @@ def _mend(
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
     if not launch_state.alive:
-        start(world, job, spec, at.head)
+        try:
+            start(world, job, spec, at.head)
+        except NoCapacity as error:  # it was there at submit: another machine, or a device that is not back yet
+            return at, LaunchState(Condition.WAITING, error.message)
         launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
         at = job.folder.existing_head()
     return at, launch_state

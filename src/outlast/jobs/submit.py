@@ -57,6 +57,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     name = asked.name or name_of_target(asked.target)
     job = check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random)
     engine = world.engine(asked.on or ENGINE_DEFAULT)
+    engine.check(Machine(asked.cpus, asked.gpus), workers=1)
     interpreter = shipped.interpreter if shipped else choose_python(directory, world.environ, cache=world.cache_dir)
     home = world.home(asked.home)
     packed = (

@@ -123,10 +123,12 @@ class World:
         )
 
 
-def user_directory(environ: Mapping[str, str]) -> Path:
+def user_directory(environ: Mapping[str, str], *, make: bool = True) -> Path:
     """`$OUTLAST_DIR`, else `~/.outlast`; private."""
     given = environ.get("OUTLAST_DIR")
     path = Path(given) if given else Path(os.path.expanduser("~/.outlast"))
+    if not make:
+        return path.absolute()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -136,9 +138,9 @@ def user_directory(environ: Mapping[str, str]) -> Path:
     return path.absolute()
 
 
-def system_world() -> World:
-    """The real one."""
-    user_dir = user_directory(os.environ)
+def system_world(*, make: bool = True) -> World:
+    """The real one. `make=False`: not even the user's directory is made."""
+    user_dir = user_directory(os.environ, make=make)
     return World(
         clock=SYSTEM,
         random=SystemRandom(),

@@ -171,6 +171,7 @@ class MortalEngine:
         self._hook = hook
         self.name = engine.name
         self.capabilities: Capabilities = engine.capabilities
+        self.check = engine.check
 
     def start(self, launch: Launch) -> None:
         self._hook("start", launch.id)

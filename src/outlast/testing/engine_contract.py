@@ -165,12 +165,13 @@ def _start_in_another_process(place: Place, launch: Launch) -> None:
 
 def check_what_this_engine_does_not_have_is_refused_at_once(place: Place) -> None:
     engine, launch = place.engine(), place.launch("finish", cpus=CPUS_TOO_MANY)
-    try:
-        engine.start(launch)
-    except NoCapacity as error:
-        assert str(CPUS_TOO_MANY) in error.message
-    else:
-        raise AssertionError("it was accepted")
+    for refuses in (lambda it: engine.check(it.machine, it.workers), engine.start):
+        try:
+            refuses(launch)
+        except NoCapacity as error:
+            assert str(CPUS_TOO_MANY) in error.message
+        else:
+            raise AssertionError("it was accepted")
     assert engine.state(launch).condition is Condition.ABSENT
 
 

@@ -19,6 +19,7 @@ from outlast.errors import Denied, OutlastError, UsageError
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
+from outlast.spec.spec import Machine
 
 BOOT = "outlast.machine.boot:boot"
 SUPERVISE = "outlast.machine.supervise"
@@ -44,6 +45,9 @@ class LocalEngine:
         self.clock = clock
         self.bell = Bell(self.paths, boot, supervise)
 
+    def check(self, machine: Machine, workers: int) -> None:
+        capacity.this_machine(os.environ, gpus=machine.gpus > 0).check(machine, workers)
+
     def start(self, launch: Launch) -> None:
         """`NoCapacity` for what this machine does not have; what is busy is waited for."""
         check_id(launch.id)
@@ -53,7 +57,7 @@ class LocalEngine:
             self.paths.create()
             if self._known(launch.id):
                 return
-            capacity.this_machine(os.environ, gpus=launch.machine.gpus > 0).check(launch.machine, launch.workers)
+            self.check(launch.machine, launch.workers)
             order = Order(launch, self.clock.now(), inherited(os.environ))
             self._relieve()
             # No condition: who starts it twice writes the same, and the supervisor takes it up once.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
 from outlast.errors import OutlastError
+from outlast.spec.spec import Machine
 from outlast.testing.simulation.clock import EPOCH
 from outlast.testing.simulation.history import Event
 from outlast.testing.simulation.machine import SimulatedMachine
@@ -182,6 +183,9 @@ class SimulatedEngine:
     def __init__(self, world: World, who: str) -> None:
         self._world = world
         self._who = who
+
+    def check(self, machine: Machine, workers: int) -> None:
+        return
 
     def start(self, launch: Launch) -> None:
         world = self._world
