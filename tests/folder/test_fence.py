@@ -158,6 +158,18 @@ def test_a_replaced_machine_knows_it_also_two_attempts_later(folder: Folder) -> 
     assert first.was_replaced(head, claim.attempt)
 
 
+def test_a_replacement_that_never_wrote_its_record_has_replaced_all_the_same(folder: Folder) -> None:
+    first = machine(folder, "m1", rank=1, workers=3)
+    claim = claimed(first.pass_(survivor=False))
+    claimed(machine(folder, "m1b", rank=1, workers=3).pass_(survivor=False))
+    folder.store.delete(folder.keys.worker(2, 1))
+    claimed(machine(folder, "m2", rank=2, workers=3).pass_(survivor=False))
+    claimed(machine(folder, "m2b", rank=2, workers=3).pass_(survivor=False))
+    head = folder.read_head().head
+    assert (head.attempt, head.by) == (3, 2)
+    assert first.was_replaced(head, claim.attempt)
+
+
 def test_the_answer_to_our_own_final_swap_may_be_lost(folder: Folder) -> None:
     claim = claimed(machine(folder, "m1").pass_(survivor=False))
     folder.store.lose = 1  # type: ignore[attr-defined]

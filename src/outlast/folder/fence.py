@@ -188,6 +188,9 @@ class Fence:
         if head.by == self.place.rank and head.attempt > attempt:
             return True
         for later in range(attempt + 1, head.attempt + 1):
+            # Who begins an attempt has its slot from that swap on, whether or not its record was ever written.
+            if head.attempts[str(later)].by == self.place.rank:
+                return True
             worker = self.folder.read_worker(later, self.place.rank)
             if worker is not None and worker.nonce != self.memory.machine:
                 return True

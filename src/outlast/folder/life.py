@@ -65,6 +65,7 @@ def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, 
         launch=head.launch,
         started_at=now,
         machine=machine,
+        by=by,
         running_at=now if alone else None,
         resumed_from_step=newest.step if newest and not newest.adopted else None,
     )

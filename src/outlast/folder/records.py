@@ -92,6 +92,9 @@ class Attempt:
     launch: int
     started_at: float
     machine: str = ""
+    by: int = -1
+    """The rank whose machine began it."""
+
     running_at: float | None = None
     ended_at: float | None = None
     cause: Cause | None = None
