@@ -10,7 +10,7 @@ from outlast.errors import StoreUnavailable
 from outlast.folder import life
 from outlast.folder.fence import Claim, Fence, Leave, Memory, Place
 from outlast.folder.folder import Fenced, Folder
-from outlast.folder.records import Head, LaunchRecord, Request, State
+from outlast.folder.records import Cause, Head, LaunchRecord, Request, State
 from outlast.spec.record import encode
 from outlast.spec.spec import Machine
 from outlast.store.memory import MemoryStore
@@ -88,7 +88,7 @@ def test_the_nonce_is_on_disk_before_it_is_sent(folder: Folder) -> None:
     )
     before = folder.read_head().generation
     fence.pass_(survivor=False)
-    assert generations == [before]
+    assert generations[0] == before
 
 
 @pytest.mark.parametrize("state", [State.SUCCEEDED, State.FAILED, State.STOPPED, State.EXPIRED])
@@ -168,6 +168,25 @@ def test_a_replacement_that_never_wrote_its_record_has_replaced_all_the_same(fol
     head = folder.read_head().head
     assert (head.attempt, head.by) == (3, 2)
     assert first.was_replaced(head, claim.attempt)
+
+
+def test_a_machine_that_lost_the_race_for_the_next_attempt_has_not_forgotten_the_last(folder: Folder) -> None:
+    owner = machine(folder, "m1")
+    claim = claimed(owner.pass_(survivor=False))
+    rival = machine(folder, "m1b")
+    raced = False
+
+    def note(memory: Memory) -> None:
+        nonlocal raced
+        if memory.attempt == 2 and not raced:
+            raced = True
+            claimed(rival.pass_(survivor=False))
+
+    ended = life.with_end(claim.at.head.attempts["1"], Cause.STALLED, 2.0)
+    folder.amend(claim.at, claim.nonce, lambda head: life.ended(head, 1, ended), "end")
+    again = Fence(folder, owner.place, owner.memory, note)
+    assert again.pass_(survivor=False) is Leave.OFF
+    assert folder.read_head().head.attempt == 2
 
 
 def test_the_answer_to_our_own_final_swap_may_be_lost(folder: Folder) -> None:

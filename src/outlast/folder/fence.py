@@ -36,7 +36,10 @@ class Memory:
 
     attempt: int = 0
     nonce: str = ""
-    """The attempt that it began or joined last, and that attempt's nonce."""
+    """The attempt that it last tried to begin or to join, and that attempt's nonce."""
+
+    part_of: tuple[int, str] = (0, "")
+    """The last one that it is known to have been part of."""
 
     ending: str = ""
     """Why this agent ended that attempt's trainer, if it did: the exit code alone would look like the script's own fault."""
@@ -46,7 +49,9 @@ class Memory:
 
     @classmethod
     def decode(cls, note: bytes) -> Memory:
-        return cls(**json.loads(note))
+        fields = json.loads(note)
+        attempt, attempt_nonce = fields.pop("part_of")
+        return cls(**fields, part_of=(attempt, attempt_nonce))
 
 
 class Leave(enum.Enum):
@@ -90,7 +95,7 @@ class Fence:
                 self._stop(at)
                 continue
             bound = survivor or self._was_fenced(at.head)
-            if bound and self.was_replaced(at.head, self.memory.attempt):
+            if bound and self.was_replaced(at.head, self.memory.part_of[0] or self.memory.attempt):
                 return Leave.OFF
             if at.head.state is State.GATHERING and self._join(at.head):
                 return Claim(at.head.attempt, at.head.nonce, at)
@@ -128,10 +133,12 @@ class Fence:
         return worker is not None and worker.nonce == self.memory.machine
 
     def _was_fenced(self, head: Head) -> bool:
-        """Head is past the attempt that this machine was part of. Its own, whose end it has recorded, is no fence."""
-        if self.memory.attempt == head.attempt:
-            return self.memory.nonce != head.nonce
-        return 0 < self.memory.attempt < head.attempt
+        """Head is past an attempt that this machine was, or may have been, part of. Its own, whose end it has recorded, is no fence."""
+
+        def is_past(attempt: int, attempt_nonce: str) -> bool:
+            return attempt_nonce != head.nonce if attempt == head.attempt else 0 < attempt < head.attempt
+
+        return is_past(*self.memory.part_of) or is_past(self.memory.attempt, self.memory.nonce)
 
     def _join(self, head: Head) -> bool:
         """Takes this rank's slot in the gathering attempt, if it is free."""
@@ -140,7 +147,9 @@ class Fence:
         if self.memory.attempt > head.attempt:
             return False  # a swap of ours to the next attempt may be on its way, and must be recognised when it arrives
         self._note(head.attempt, head.nonce)
-        return self._record(head)
+        joined = self._record(head)
+        self._note(*((head.attempt, head.nonce) if joined else self.memory.part_of), joined=True)
+        return joined
 
     def _record(self, head: Head) -> bool:
         """A 412 is read back before it is believed: the record may be our own, its answer lost."""
@@ -165,18 +174,20 @@ class Fence:
         self._note(head.attempt, mine)
         swapped = self.folder.swap(at, head, f"{mine}-begin")
         if swapped is None:
-            self._note(0, "")  # it was not done and never will be: this machine is part of nothing
+            self._note(*self.memory.part_of)  # it was not done and never will be
             return None
         if swapped.head.state.final:
             return None
         if (swapped.head.attempt, swapped.head.nonce) != (head.attempt, mine):
             return None
+        self._note(head.attempt, mine, joined=True)
         if self.place.workers > 1:
             self._record(swapped.head)
         return Claim(head.attempt, mine, swapped)
 
-    def _note(self, attempt: int, attempt_nonce: str) -> None:
-        self.memory = replace(self.memory, attempt=attempt, nonce=attempt_nonce, ending="")
+    def _note(self, attempt: int, attempt_nonce: str, *, joined: bool = False) -> None:
+        part_of = (attempt, attempt_nonce) if joined else self.memory.part_of
+        self.memory = replace(self.memory, attempt=attempt, nonce=attempt_nonce, part_of=part_of, ending="")
         self._remember(self.memory)
 
     def remember_ending(self, why: str) -> None:
