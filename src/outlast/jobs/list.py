@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from outlast.errors import Damaged, KeyMissing, NewerFormat, NotFound
+from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, UsageError
 from outlast.jobs.world import World
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def list_jobs(
 ) -> list[Row]:
     """The objects of `jobs --json`. `running`: not ended.
 
-    A job whose records are damaged is listed as `damaged`, and it alone has a `why`: one bad job must not hide the others.
+    A job whose records cannot be read is listed as `damaged`, and it alone has a `why`: one bad job must not hide the others.
     """
     rows = [row for one in world.homes(home) for row in _rows(world, one)]
     wanted = [
@@ -68,7 +68,7 @@ def _row(world: World, home: Home, indexed: Indexed) -> Row:
         return look(world, job).row()
     except (NotFound, KeyMissing):
         return _half(job, indexed, "submitted", "the submit was never completed")
-    except (Damaged, NewerFormat) as error:
+    except (Damaged, NewerFormat, Denied, UsageError) as error:
         return _half(job, indexed, "damaged", error.message)
 
 
