@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from outlast.errors import Damaged, NotFound, OutlastError, UsageError
 from outlast.folder.content import download, pinned, select
 from outlast.folder.home import Home
-from outlast.folder.records import Head, Manifest
+from outlast.folder.records import Head, Manifest, Pin
 from outlast.jobs import delete, look, resume, stop, submit
 from outlast.jobs import world as jobs_world
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
+from outlast.spec.record import decode
 from outlast.spec.spec import Machine, Provenance, Spec, Target, TargetKind
 from outlast.testing.simulation.clock import SimulatedClock
 from outlast.testing.simulation.engine import SimulatedEngine
@@ -131,8 +132,12 @@ class Users:
         """A slow reader: what it has pinned stays whole until it is done."""
         folder = self._job(laptop).folder
         manifests: list[Manifest] = []
+        held: set[str] = set()
         try:
             with pinned(folder, _last_and_outputs) as manifests:
+                # A full home is read without a hold, and nothing was promised then.
+                pins = self.world.bucket.list(folder.keys.pins, "", None)
+                held = {decode(Pin, self.world.bucket.get(pin.key).data, pin.key).manifest for pin in pins}
                 for file in (file for manifest in manifests for file in manifest.files):
                     laptop.clock.sleep(self.world.random.uniform(0.1, 60.0))
                     b"".join(download(folder, file))
@@ -140,7 +145,8 @@ class Users:
             return
         except Damaged as error:
             parts = {part.key for manifest in manifests for file in manifest.files for part in file.parts}
-            if not self.world.chaos.damaged & parts and not self.world.deleted:
+            whole = {one.name for one in manifests} <= held and not self.world.chaos.damaged & parts
+            if whole and not self.world.deleted:
                 self.world.history.violated(f"a reader that had pinned {[one.name for one in manifests]} met: {error}")
 
     # How it comes about.
