@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from bench.measure import Row, command, interleaved, limit_row, ratio_row, wall
 from outlast.bundle.pack import Packed, pack
+from outlast.bundle.tree import RACY_NANOSECONDS
 from outlast.bundle.unpack import unpack
 from outlast.clock import SYSTEM
 from outlast.store.directory import DirectoryStore
@@ -25,7 +25,8 @@ ONE_CHANGE_UPLOAD_BYTES_MAX = 500_000
 
 def rows(scratch: Path) -> Iterator[Row]:
     repository = make_repository(scratch / "repository")
-    settle(scratch, repository)
+    settle(scratch, repository.rglob("*.py"))
+    subprocess.run(["git", "update-index", "--refresh", "-q"], cwd=repository, check=True)
     bench = Bench(scratch, repository)
     status = command(["git", "status"], cwd=repository)
     timed = interleaved(
@@ -64,7 +65,8 @@ class Bench:
         return pack(store, self.repository, cache=self.scratch / cache, clock=SYSTEM)
 
     def nothing_changed(self) -> float:
-        self.packed = self.pack("home", "cache")  # what `one_changed` wrote last is not new any more
+        settle(self.scratch, [self.repository / EDITED])
+        self.packed = self.pack("home", "cache")
         return wall(lambda: self.pack("home", "cache"))()
 
     def one_changed(self) -> float:
@@ -92,18 +94,18 @@ class Bench:
     def into_fresh(self, action: Callable[[Path], object]) -> float:
         to = self.scratch / "unpacked"
         shutil.rmtree(to, ignore_errors=True)
-        os.sync()
         return wall(lambda: action(to))()
 
 
 def make_repository(directory: Path) -> Path:
-    """Text that compresses about as well as source does."""
-    rng = random.Random(1)
+    """Source text, cut out of Python's own library."""
+    library = Path(os.__file__).parent
+    text = b"".join(path.read_bytes() for path in sorted(library.glob("*.py")) + sorted(library.glob("*/*.py")))
     for number in range(FILES):
         path = directory / f"package{number % 25}" / f"part{number // 25 % 20}" / f"module{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        words = [f"{rng.getrandbits(40):x}" for _ in range(30)]
-        path.write_text(" ".join(rng.choices(words, k=700))[:FILE_BYTES])
+        at = number * FILE_BYTES % (len(text) - FILE_BYTES)
+        path.write_bytes(b"# %d\n" % number + text[at : at + FILE_BYTES])
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
     who = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
@@ -111,15 +113,14 @@ def make_repository(directory: Path) -> Path:
     return directory
 
 
-def settle(scratch: Path, repository: Path) -> None:
-    """Waits until no time of a file is in doubt, as in a repository that was not made a moment ago."""
-    newest_ns = max(path.stat().st_ctime_ns for path in repository.rglob("*.py"))
+def settle(scratch: Path, paths: Iterable[Path]) -> None:
+    """Waits until no file's time is in doubt, as it is of one that was written a moment ago."""
+    newest_ns = max(path.stat().st_ctime_ns for path in paths)
     now = scratch / "now"
     now.write_bytes(b"")
-    while now.stat().st_mtime_ns < newest_ns + 3_000_000_000:
-        SYSTEM.sleep(0.2)
+    while now.stat().st_ctime_ns < newest_ns + 2 * RACY_NANOSECONDS:
+        SYSTEM.sleep(0.1)
         now.write_bytes(b"")
-    subprocess.run(["git", "update-index", "--refresh", "-q"], cwd=repository, check=True)
 
 
 def make_tar(scratch: Path, repository: Path) -> None:

@@ -61,7 +61,8 @@ def pack(
             kept = seen.before
         else:
             kept = _ship(seen, store, contents, memory)
-            memory.keep(seen.name, kept)
+            if not seen.as_before or seen.before is None or kept.commit != seen.before.commit:
+                memory.keep(seen.name, kept)
     left_out = [LeftOut(*one) for one in kept.left_out]
     if target is not None:
         shipped = set(kept.tree.complete().paths)

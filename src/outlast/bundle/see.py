@@ -52,6 +52,8 @@ class Seen:
     """All names were looked at anew."""
 
     refused: list[int] = field(default_factory=list)
+    as_before: bool = False
+    """Set where all was read again and nothing was new, not even what is worth remembering."""
 
     @property
     def commit(self) -> str:

@@ -35,10 +35,12 @@ def ship_changes(seen: Seen, store: Store, contents: Contents, memory: Memory) -
     tree = seen.tree.complete()
     contents.take(_places_of_changes(tree, state), state.packs)
     before = {row: tree.file(row) for row in seen.unread}
+    marks = {row: tree.marks[row] for row in seen.unread}
     _read(seen, sorted(seen.unread), contents, memory.begun_ns, here=True)
     changed = {file.path for row, file in before.items() if tree.file(row) != file or row in seen.refused}
     _drop_refused(seen)
     if not changed:
+        seen.as_before = all(tree.marks[row] == one for row, one in marks.items())
         return seen.before.digest, state
     _find(tree, changed, contents)
     _note(state, tree, contents, changed)
