@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.machine import boot as real
 
@@ -19,5 +20,5 @@ def boot(directory: Path) -> int:
     imported = sorted(set(sys.modules) - before)
     pages = Path("/proc/self/statm").read_text().split()[1]
     resident = int(pages) * os.sysconf("SC_PAGE_SIZE")
-    Path(f"{home}.counted").write_text(f"{resident}\n" + "\n".join(imported))
+    files.put(Path(f"{home}.counted"), "\n".join([str(resident), *imported]).encode())
     return code

@@ -127,10 +127,7 @@ class Init:
         self._agent_born_at = self.clock.monotonic()
         self._agent = os.fork()
         if self._agent == 0:
-            _be_agent(self.paths.path, self.boot, parent)
-        process = Process.of(self._agent)
-        if process is not None:
-            files.put(self.paths.agent, _json(process))
+            _be_agent(self.paths, self.boot, parent)
 
     def _lost_agent(self, code: int) -> None:
         now = self.clock.monotonic()
@@ -276,11 +273,13 @@ class Init:
             pass  # a full disk: the machine goes on without this line
 
 
-def _be_agent(directory: Path, boot: Callable[[Path], int], parent: int) -> None:
+def _be_agent(paths: MachineDir, boot: Callable[[Path], int], parent: int) -> None:
     """The agent's process; never returns."""
     code = EXIT_DIED
     try:
         system.die_with(parent)
+        # Before it does anything that is seen: whoever takes this machine away must know whose death to wait for.
+        files.put(paths.agent, _json(Process.me()))
         system.name_process("outlast-agent")
         system.close_from(3)
         signal.set_wakeup_fd(-1)
@@ -289,7 +288,7 @@ def _be_agent(directory: Path, boot: Callable[[Path], int], parent: int) -> None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         gc.enable()
-        code = boot(directory)
+        code = boot(paths.path)
     except BaseException:  # noqa: BLE001  the edge of a process
         traceback.print_exc()
     finally:

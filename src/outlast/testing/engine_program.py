@@ -2,7 +2,7 @@
 
 It stands where the agent stands otherwise. The launch's home is a directory here; in it:
 
-    <launch id>.events    one line per thing that happened: what, machine, process
+    <launch id>.events    one line per thing that happened: what, machine, process, when (monotonic)
     <launch id>.go        whoever waits for it may finish
 """
 
@@ -75,5 +75,5 @@ def _start_stray(told: Assignment) -> None:
 def _event(told: Assignment, what: str, process: int) -> None:
     events = Path(told.home) / f"{told.launch_id}.events"
     descriptor = os.open(events, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.write(descriptor, f"{what} {told.machine} {process}\n".encode())
+    os.write(descriptor, f"{what} {told.machine} {process} {SYSTEM.monotonic():.9f}\n".encode())
     os.close(descriptor)

@@ -13,15 +13,20 @@ from outlast.host.process import Process
 LOOK_SECONDS = 0.005
 
 
-def kill_init(directory: MachineDir) -> None:
-    """On Linux agent and trainer die with it. One that has not begun yet never will: its name is taken."""
+def kill(directory: MachineDir) -> list[Process]:
+    """Kills init and all that is below it, which is returned. A machine that has not begun yet never will: its name is taken."""
     try:
         files.create(directory.init)
     except FileNotFoundError:
-        return  # it is buried already
-    process = directory.init_process()
-    if process is not None:
+        return []  # it is buried already
+    init = directory.init_process()
+    if init is None or not init.alive():
+        return []
+    # Known before it dies: who has cleared the environment, or left the session, is found only as long as init lives.
+    below = [process for pid in system.descendants(init.pid) if (process := Process.of(pid)) is not None]
+    for process in (init, *below):
         process.send(signal.SIGKILL)
+    return [init, *below]
 
 
 def living(directory: MachineDir) -> list[Process]:
@@ -48,17 +53,18 @@ def _may_lead(process: Process) -> bool:
 
 def sweep(directory: MachineDir) -> bool:
     """Kills what is left of a machine; True when nothing is."""
-    kill_init(directory)
+    killed = kill(directory)
     left = living(directory)
     for process in left:
         process.send(signal.SIGKILL)
-    return not left
+    return not left and not any(process.alive() for process in killed)
 
 
 def end(directory: MachineDir, clock: Clock, seconds_max: float) -> bool:
     """Sweeps until nothing is left; False: something could not be killed in time."""
     give_up_at = clock.monotonic() + seconds_max
-    while not sweep(directory):
+    killed = kill(directory)
+    while not sweep(directory) or any(process.alive() for process in killed):
         if clock.monotonic() >= give_up_at:
             return False
         clock.sleep(LOOK_SECONDS)

@@ -227,7 +227,7 @@ class Life:
 
     def _clear(self) -> None:
         for machine in self.living():
-            ending.kill_init(machine.directory)
+            ending.kill(machine.directory)
             machine.send(signal.SIGKILL)
 
     def _sweep(self, rank: Rank, now: float) -> None:
