@@ -133,11 +133,12 @@ class Users:
         folder = self._job(laptop).folder
         manifests: list[Manifest] = []
         held: set[str] = set()
+        others = {pin.key for pin in self.world.bucket.list(folder.keys.pins, "", None)}
         try:
             with pinned(folder, _last_and_outputs) as manifests:
                 # A full home is read without a hold, and nothing was promised then.
-                pins = self.world.bucket.list(folder.keys.pins, "", None)
-                held = {decode(Pin, self.world.bucket.get(pin.key).data, pin.key).manifest for pin in pins}
+                pins = {pin.key for pin in self.world.bucket.list(folder.keys.pins, "", None)} - others
+                held = {decode(Pin, self.world.bucket.get(key).data, key).manifest for key in pins}
                 for file in (file for manifest in manifests for file in manifest.files):
                     laptop.clock.sleep(self.world.random.uniform(0.1, 60.0))
                     b"".join(download(folder, file))
