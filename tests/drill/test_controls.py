@@ -38,7 +38,7 @@ def test_a_script_that_ignores_its_checkpoint_is_refused_although_its_result_is_
 
 def test_a_script_that_writes_in_place_is_caught_with_a_torn_file(world: World) -> None:
     # Its file is taken when it has been quiet for two seconds, so its saves lie further apart than that.
-    slow = ("--steps", "40", "--step-seconds", "0.3", "--save-steps", "10")
+    slow = ("--steps", "30", "--step-seconds", "0.3", "--save-steps", "10")
     result = drilled(world, "writes_in_place.py", args=slow, kills=1)
     assert wrongs(result) == {Wrong.TORN}
     assert "`last.json` is written in place and was caught torn" in result.problems[0].words
@@ -53,7 +53,7 @@ def test_a_script_that_is_not_deterministic_is_told_from_one_that_does_not_resum
 
 
 def test_a_script_that_forgets_part_of_its_state_does_not_resume(world: World) -> None:
-    result = drilled(world, "forgets_generator.py", kills=2)
+    result = drilled(world, "forgets_generator.py", kills=1)
     assert wrongs(result) == {Wrong.RESUMES_DIFFERENTLY}
     assert not result.identical
 

@@ -31,12 +31,12 @@ DRILLS: dict[str, tuple[Asked, range]] = {
     "digits, more seeds": (DIGITS, range(2, 4)),
     "accumulate, first seeds": (ACCUMULATE, range(2)),
     "accumulate, more seeds": (ACCUMULATE, range(2, 4)),
-    "unmodified, first seeds": (UNMODIFIED, range(3)),
-    "unmodified, more seeds": (UNMODIFIED, range(3, 6)),
+    "unmodified, first seeds": (UNMODIFIED, range(2)),
+    "unmodified, more seeds": (UNMODIFIED, range(2, 4)),
     "own folder": (OWN_FOLDER, range(3)),
     "demo": (DEMO, range(5)),
-    "numpy, first seeds": (NUMPY, range(6)),
-    "numpy, more seeds": (NUMPY, range(6, 12)),
+    "numpy, first seeds": (NUMPY, range(7)),
+    "numpy, more seeds": (NUMPY, range(7, 14)),
 }
 
 
