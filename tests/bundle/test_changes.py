@@ -210,7 +210,7 @@ def test_an_error_of_one_hand_is_the_error_and_nobody_keeps_reading(
     monkeypatch.setattr(crew, "BATCH_FILES_MAX", 2)
     for number in range(400):
         working.write(f"f{number:03d}", f"{number}")
-    really = crew.read_content
+    really = reading.read_content
 
     def fail(path: bytes, *more: object) -> object:
         if path.endswith(b"f200"):

@@ -152,7 +152,7 @@ def test_another_users_repository_is_refused_with_the_way_to_trust_it(
         status = really(path)
         return os.stat_result((*status[:4], status.st_uid + 1, *status[5:])) if stat.S_ISDIR(status.st_mode) else status
 
-    monkeypatch.setattr(git.os, "lstat", anothers)
+    monkeypatch.setattr(os, "lstat", anothers)
     with pytest.raises(UsageError, match="dubious ownership") as error:
         working.pack()
     assert f"safe.directory {working.directory}" in error.value.hint

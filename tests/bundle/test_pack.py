@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outlast.bundle import contents, listing, publish, ship, tree
+from outlast.bundle import contents, crew, listing, publish, ship, tree
 from outlast.bundle.record import encode_changes, encode_whole, read_bundle
 from outlast.clock import SYSTEM
 from outlast.errors import OutlastError, UsageError
@@ -415,7 +415,7 @@ def test_a_target_that_is_left_out_is_refused_with_the_way_to_ship_it(working: W
 def test_a_file_that_vanishes_on_the_way_is_named(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
     working.write("a.py")
     working.write("b.py")
-    really = ship.read_rows
+    really = crew.read_rows
 
     def vanish(*args: object) -> object:
         (working.directory / "b.py").unlink()

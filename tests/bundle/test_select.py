@@ -233,7 +233,7 @@ def test_links_that_lead_out_nowhere_or_around_are_left_out_and_told(working: Wo
     (tmp_path / "outside.txt").write_text("secret")
     working.write("sub/a.py")
     working.write(".env", "KEY=1")
-    links = {
+    links: dict[str, str | Path] = {
         "outside": tmp_path / "outside.txt",
         "relative": "../outside.txt",
         "etc": "/etc",

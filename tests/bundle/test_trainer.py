@@ -83,11 +83,11 @@ def test_a_damaged_one_is_replaced(tmp_path: Path, damage: str) -> None:
 
 def test_one_that_appears_while_ours_is_made_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     really = trainer._compile
-    raced = []
+    raced: list[int] = []
 
     def race(path: Path, final: Path) -> None:
         if not raced:
-            raced.append(True)
+            raced.append(0)
             raced.append((trainer_root(tmp_path / "cache") / "outlast" / "errors.py").stat().st_ino)
         really(path, final)
 

@@ -9,8 +9,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import outlast
-
 PARTS = ("__init__.py", "errors.py", "clock.py", "training")
 TRIES_MAX = 10
 """How often a directory that somebody has damaged is put aside because another one keeps coming back."""
@@ -18,7 +16,7 @@ TRIES_MAX = 10
 
 def trainer_root(cache: Path) -> Path:
     """A directory that holds `outlast` and nothing else, named by its content. Made once; whoever comes second uses the first's."""
-    files = _files(Path(outlast.__file__).parent)
+    files = _files(Path(__file__).resolve().parent.parent)
     digest = hashlib.sha256()
     for name, data in sorted(files.items()):
         digest.update(f"{name} {len(data)}\n".encode())
