@@ -18,7 +18,10 @@ def main() -> int:
     parser.add_argument("--first", type=lambda text: int(text, 0), default=0, help="the first of them")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--failures", type=int, default=10, help="how many to print")
+    parser.add_argument("--planted", nargs="?", const="", help="hunt the planted bugs whose names contain this")
     asked = parser.parse_args()
+    if asked.planted is not None:
+        return _hunt(asked.planted, asked.jobs)
     if asked.seed is not None:
         return _replay(asked.seed)
     return _many(range(asked.first, asked.first + asked.seeds), asked.jobs, asked.failures)
@@ -34,6 +37,17 @@ def _replay(seed: int) -> int:
     if result.violations:
         say(f"{result.text()}\n")
     return 1 if result.violations else 0
+
+
+def _hunt(text: str, processes: int) -> int:
+    from outlast.testing.simulation.planted import ALL
+    from outlast.testing.simulation.planted.hunt import hunt_many
+
+    survivors = 0
+    for hunted in hunt_many([planted for planted in ALL if text in planted.name], processes=processes):
+        survivors += not hunted.caught
+        sys.stdout.write(f"{hunted.name:36} {hunted.seeds:5}  {hunted.violation or 'SURVIVED'}\n")
+    return 1 if survivors else 0
 
 
 def _many(seeds: range, processes: int, failures_max: int) -> int:

@@ -90,6 +90,11 @@ def run_one(seed: int, *, tracing: bool = False, options: Options | None = None)
     )
 
 
+def try_job(seed: int) -> list[str]:
+    """The promises that one schedule broke."""
+    return run_one(seed).violations
+
+
 def _attach(world: World, found: Sequence[Check]) -> None:
     def written(write: Write) -> None:
         if write.key == world.keys.head and write.data is None:

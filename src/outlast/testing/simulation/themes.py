@@ -18,8 +18,12 @@ def _agents(random: Random, options: Options) -> Options:
     """Agents die and are stopped around the end of their trainer."""
     return replace(
         options,
-        chances={"agent killed": 1.0, "agent stopped": 1.0, "preempted 30 s": 1.0},
-        aim=0.5,
+        chances={
+            "agent killed": 1.0,
+            "preempted 30 s": 1.0,
+            **({"agent stopped": 1.0} if random.random() < 0.3 else {}),
+        },
+        aim=0.6,
         ignores_notices=random.random() < 0.6,
         hangs=tuple(random.randint(1, options.steps) for _ in range(2)),
         retries=0,
@@ -62,6 +66,9 @@ def _notices(random: Random, options: Options) -> Options:
         chances={"preempted 120 s": 1.0, "preempted 30 s": 1.0, "preempted 5 s": 1.0},
         blow_seconds=random.uniform(20.0, 60.0),
         aim=0.0,
+        library=True,
+        ignores_notices=random.random() < 0.2,
+        hangs=(),
         people=replace(options.people, stops=(), deletes=()),
     )
 

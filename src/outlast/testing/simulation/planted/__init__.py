@@ -7,7 +7,15 @@ simulation itself had found in this code.
 
 from __future__ import annotations
 
-from outlast.testing.simulation.planted import agents, checkpoints, fences, heads, launches, logs
+from outlast.testing.simulation.planted import agents, checkpoints, directories, fences, heads, launches, logs
 from outlast.testing.simulation.planted.plant import Planted
 
-ALL: tuple[Planted, ...] = (*heads.ALL, *fences.ALL, *checkpoints.ALL, *launches.ALL, *agents.ALL, *logs.ALL)
+ALL: tuple[Planted, ...] = (
+    *heads.ALL,
+    *fences.ALL,
+    *checkpoints.ALL,
+    *launches.ALL,
+    *agents.ALL,
+    *logs.ALL,
+    *directories.ALL,
+)

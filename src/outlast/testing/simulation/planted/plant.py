@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from outlast.testing.simulation.run import try_job
+
 ISSUE = "the issue's list"
 GATHER = "model gather"
 LIFE = "model life"
@@ -14,6 +16,7 @@ GARBAGE = "model gc"
 MISC = "model misc"
 FOUND = "found by the simulation"
 REFERENCE = "reliability reference"
+DIRECTORY = "model dirstore"
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,9 @@ class Planted:
     source: str
     replacements: tuple[tuple[Any, str, Any], ...]
     """(owner, attribute, value) of what is replaced."""
+
+    trial: Callable[[int], list[str]]
+    """Runs the schedule of a seed; answers the promises that it broke."""
 
     def planted(self) -> AbstractContextManager[None]:
         return _replaced(self.replacements)
@@ -43,7 +49,7 @@ def _replaced(replacements: tuple[tuple[Any, str, Any], ...]) -> Iterator[None]:
 
 
 def plant(name: str, rule: str, source: str, *replacements: tuple[Any, str, Any]) -> Planted:
-    return Planted(name, rule, source, replacements)
+    return Planted(name, rule, source, replacements, try_job)
 
 
 def around(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
