@@ -67,10 +67,10 @@ def test_who_rings_while_an_idle_supervisor_goes_is_heard(tmp_path: Path) -> Non
     pid = os.fork()
     if pid == 0:
         goes = Supervisor(paths, lambda path: 0, SYSTEM, Capacity(1, ()))
-        assert goes._lock()
-        goes._listen()
+        assert goes.ears.lock(SYSTEM)
+        goes.ears.open()
         files.put(paths.incoming_order("late"), encode_order(Order(launch, 0.0)))
-        stays = not goes._idle() and "late" in goes.waiting and Bell(paths, "", "").heard()
+        stays = not goes.goes() and "late" in goes.queue and Bell(paths, "", "").heard()
         os._exit(0 if stays else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
