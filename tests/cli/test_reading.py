@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -204,8 +205,6 @@ def test_a_machine_that_is_killed_costs_an_attempt_and_every_page_says_so(user: 
 
 
 def wait_for(holds: object, seconds_max: float = 60.0) -> None:
-    import time
-
     until = time.monotonic() + seconds_max
     while not holds():  # type: ignore[operator]
         assert time.monotonic() < until
@@ -312,3 +311,25 @@ def test_a_damaged_cache_is_only_slower(saved: User) -> None:
         for cache in (saved.outlast_dir / "cache").glob("jobs-*.json"):
             cache.write_bytes(content)
         assert [row["job"] for row in saved.outlast("jobs", "--json").json] == ["saved"]
+
+
+def test_what_a_resume_cannot_change_of_a_job_that_runs_is_refused(user: User) -> None:
+    user.write("train.py", "import time\nprint('began', flush=True)\ntime.sleep(600)\n")
+    assert user.outlast("run", "--detach", "--job-id", "mine", "--max-run", "1h", "train.py").code == 0
+    assert user.outlast("resume", "--detach", "--max-run", "1h", "mine").code == 0
+    for changed in (["--max-run", "2h", "mine"], ["mine", "--", "--lr", "1", "--allow-changed"]):
+        said = user.outlast("resume", "--detach", *changed)
+        assert said.code == 2 and "`mine` has not ended" in said.err and "hint: `outlast stop mine`" in said.err
+    refused = user.outlast("resume", "mine", "--", "--lr", "1 2")
+    assert "was submitted without arguments, not with `--lr '1 2'`" in refused.err
+
+
+def test_the_time_that_a_job_lay_stopped_is_no_time_lost(user: User) -> None:
+    user.write("train.py", "import os, time\nif os.environ['OUTLAST_ATTEMPT'] == '1':\n    time.sleep(600)\n")
+    assert user.outlast("run", "--detach", "--job-id", "mine", "train.py").code == 0
+    wait_for(lambda: user.outlast("show", "mine", "--json").json["attempts"] == 1)
+    assert user.outlast("stop", "mine").code == 0
+    time.sleep(0.5)  # what is measured, not a synchronisation
+    resumed = user.outlast("resume", "mine")
+    assert resumed.code == 0 and "no time lost" in resumed.err
+    assert user.outlast("show", "mine", "--json").json["goodput"]["waiting"] == 0

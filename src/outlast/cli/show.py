@@ -90,7 +90,14 @@ def _print_facts(status: Status) -> None:
             else "",
         ),
         ("folder", shown(status.folder)),
-        ("outputs", f"`outlast pull {status.job}`" if status.head.outputs or status.checkpoints else "none yet"),
+        (
+            "outputs",
+            f"`outlast pull {status.job}`"
+            if status.head.outputs or status.checkpoints
+            else "none"
+            if status.final
+            else "none yet",
+        ),
     ]
     for name, fact in facts:
         if fact:
@@ -106,7 +113,7 @@ def _since(status: Status) -> str:
     since = last.started_at if last is not None and last.ended_at is None else status.launch.launched_at
     step = "" if status.step is None else f", step {status.step:,}"
     doing = f", {shown(status.doing)}" if status.doing else ""
-    return f" since {duration(status.now - since)}{step}{doing}"
+    return f" for {duration(status.now - since)}{step}{doing}"
 
 
 def _print_attempts(status: Status, only: int | None) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from dataclasses import replace
 
 from outlast.errors import UsageError
 from outlast.folder import life
 from outlast.folder.content import select
 from outlast.folder.folder import HeadAt
-from outlast.folder.records import State
+from outlast.folder.records import Head, State
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.submit import index, launch_record, start
 from outlast.jobs.world import World
@@ -28,7 +30,7 @@ def resume(
     spec = job.folder.read_spec()
     if args is not None and args != spec.args and not allow_changed:
         raise UsageError(
-            f"job `{job.id}` was submitted with the arguments {list(spec.args)}, not with {list(args)}",
+            f"job `{job.id}` was submitted {_with(spec.args)}, not {_with(args)}",
             hint="add `--allow-changed` to go on with other ones, or `outlast run --from` for a new job",
         )
     while True:
@@ -40,10 +42,40 @@ def resume(
                 hint=f"`outlast run --from {job.id} ...` begins a new job with its weights",
             )
         if not at.head.state.final:
+            _check_unchanged(job, spec, at.head, checkpoint, args, max_run_seconds)
             start(world, job, spec, at.head)
             return
         if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds):
             return
+
+
+def _check_unchanged(
+    job: Job,
+    spec: Spec,
+    head: Head,
+    checkpoint: str | None,
+    args: tuple[str, ...] | None,
+    max_run_seconds: float | None,
+) -> None:
+    """A launch that is under way keeps what it began with; a resume that is typed again finds its own words in the record."""
+    record = job.folder.read_launch(head.launch)
+    asked = {
+        "--checkpoint": checkpoint is not None and select(head, checkpoint).name != record.resume_from,
+        "ARGS": args is not None and args != (record.args if record.args is not None else spec.args),
+        "--max-run": max_run_seconds is not None
+        and not math.isclose(max_run_seconds, record.deadline_at - record.launched_at, abs_tol=0.001),
+    }
+    changed = [name for name, differs in asked.items() if differs]
+    if changed:
+        raise UsageError(
+            f"job `{job.id}` has not ended: {' and '.join(f'`{name}`' for name in changed)} cannot change now",
+            state="it goes on as it was",
+            hint=f"`outlast stop {job.id}`, then the same again",
+        )
+
+
+def _with(args: tuple[str, ...]) -> str:
+    return f"with `{shlex.join(args)}`" if args else "without arguments"
 
 
 def _relaunch(

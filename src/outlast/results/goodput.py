@@ -18,7 +18,7 @@ class Goodput:
     """Machine there, trainer not yet: unpacking, restoring."""
 
     waiting: float
-    """Between attempts: no machine."""
+    """Between two attempts of one launch: no machine. A job that lies stopped until somebody resumes it waits for nothing."""
 
     @property
     def total(self) -> float:
@@ -42,13 +42,13 @@ class Goodput:
 
 def goodput_of(head: Head, now: float) -> Goodput:
     training = lost = saving = starting = waiting = 0.0
-    previous_end: float | None = None
+    previous: tuple[int, float] | None = None
     for number in sorted(head.attempts, key=int):
         attempt = head.attempts[number]
         end = attempt.ended_at if attempt.ended_at is not None else now
-        if previous_end is not None:
-            waiting += max(0.0, attempt.started_at - previous_end)
-        previous_end = end
+        if previous is not None and previous[0] == attempt.launch:
+            waiting += max(0.0, attempt.started_at - previous[1])
+        previous = (attempt.launch, end)
         length = max(0.0, end - attempt.started_at)
         own_starting = min(length, attempt.seconds.get("starting", 0.0) + attempt.seconds.get("restoring", 0.0))
         own_lost = min(length - own_starting, _lost(attempt, end))
