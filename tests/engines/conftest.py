@@ -13,7 +13,7 @@ from outlast.clock import SYSTEM
 from outlast.engines.local.engine import LocalEngine
 from outlast.host import files
 from outlast.host.process import Process
-from outlast.testing.engine_contract import Place, until
+from outlast.testing.engine_place import Place, until
 
 
 def processes_of(directory: Path) -> dict[int, str]:

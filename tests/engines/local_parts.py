@@ -13,7 +13,7 @@ from outlast.engines.local.layout import LocalDir, Order, encode_order
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
-from outlast.testing.engine_contract import Place, running, until
+from outlast.testing.engine_place import Place, running, until
 from tests.engines.conftest import supervisor_of
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from outlast.engines.registry import BUILT_IN, ENGINES
 from outlast.host import system
-from outlast.testing.engine_contract import PROMISES, Place
+from outlast.testing.engine_contract import PROMISES
+from outlast.testing.engine_place import Place
 from tests.engines.conftest import leave_nothing
 
 COVERED = {"local"}

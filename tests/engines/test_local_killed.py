@@ -24,7 +24,7 @@ from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
 from outlast.spec.spec import Machine
-from outlast.testing.engine_contract import PROGRAM, Place, alive, ended, running, until
+from outlast.testing.engine_place import PROGRAM, Place, alive, ended, running, until
 from tests.engines.conftest import supervisor_of
 from tests.engines.local_parts import arrive, local_dir, machine_of, standing_still, start_running, supervisor
 

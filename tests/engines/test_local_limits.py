@@ -9,7 +9,7 @@ import pytest
 from outlast.engines.engine import Condition
 from outlast.engines.local.life import DEADLINE_MARGIN_SECONDS
 from outlast.errors import NoCapacity, UsageError
-from outlast.testing.engine_contract import Place, alive, ended, running, until
+from outlast.testing.engine_place import Place, alive, ended, running, until
 from tests.engines.local_parts import machine_of, standing_still, start_running, supervisor
 
 

@@ -13,7 +13,7 @@ from outlast.clock import SYSTEM
 from outlast.engines.engine import Condition
 from outlast.errors import OutlastError
 from outlast.host import files
-from outlast.testing.engine_contract import Place, ended, running, until
+from outlast.testing.engine_place import Place, ended, running, until
 from tests.engines.conftest import supervisor_of
 from tests.engines.local_parts import local_dir, machine_of, start_running, supervisor
 

@@ -18,7 +18,7 @@ from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine.trainer import ProcessChild
 from outlast.spec.spec import Drill, Provenance, Spec, Target, TargetKind
-from outlast.testing.engine_contract import until
+from outlast.testing.engine_place import until
 from tests.engines.conftest import processes_of
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"

@@ -21,7 +21,7 @@ from outlast.jobs.submit import plan, submit
 from outlast.jobs.world import World
 from outlast.spec.spec import Machine
 from outlast.store.registry import open_store
-from outlast.testing.engine_contract import until
+from outlast.testing.engine_place import until
 from tests.engines.conftest import leave_nothing
 
 AGENT_BYTES_MAX = 40 << 20

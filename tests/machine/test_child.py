@@ -16,7 +16,7 @@ from outlast.host import files, system
 from outlast.host.machine_dir import Assignment
 from outlast.machine import command
 from outlast.spec.spec import Drill, Target, TargetKind
-from outlast.testing.engine_contract import until
+from outlast.testing.engine_place import until
 from tests.machine.conftest import Bench, log, start_of, wait_for_exit
 
 PRINT_ENVIRONMENT = "import json, os; print(json.dumps(dict(os.environ)))"
@@ -149,7 +149,7 @@ def test_a_checkpoint_is_restored_as_it_was(bench: Bench) -> None:
     child.restore("checkpoint/step-000000000007/state.json", 0o640, [b"{", b"}"])
     child.restore("output/a/log.csv", 0o644, iter([b"row 1\n"]))
     child.restore("output/run.sh", 0o755, [])
-    assert (child.checkpoint_dir / "step-000000000007" / "state.json").read_bytes() == b"{}"
+    assert (child.places.checkpoint / "step-000000000007" / "state.json").read_bytes() == b"{}"
     out = bench.paths.work / "out"
     assert sorted(path.name for path in out.iterdir()) == ["a", "run.sh"], (
         "what the bundle had there was not there then"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from outlast.agent import init
+from outlast.agent import agent_process, init
 from outlast.clock import SYSTEM
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
-from outlast.testing.engine_contract import alive, until
+from outlast.testing.engine_place import alive, until
 from tests.machine.conftest import Bench, idle, log, start_of, wait_for_exit
 
 WAIT = "import sys, time\nprint('here', flush=True)\ntime.sleep(60)\n"
@@ -264,7 +264,9 @@ def test_a_trainer_is_not_left_without_an_agent_for_ever(bench: Bench, monkeypat
 # Leaving.
 
 
-@pytest.mark.parametrize(("code", "done"), [(init.EXIT_AGENT_DONE, True), (init.EXIT_AGENT_AGAIN, False)])
+@pytest.mark.parametrize(
+    ("code", "done"), [(agent_process.EXIT_AGENT_DONE, True), (agent_process.EXIT_AGENT_AGAIN, False)]
+)
 def test_a_machine_that_leaves_says_so_and_ends_what_it_ran(bench: Bench, code: int, done: bool) -> None:
     child = bench.run(WAIT)
     until(lambda: log(child), "it runs")

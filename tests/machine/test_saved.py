@@ -13,7 +13,7 @@ from outlast.clock import SYSTEM
 from outlast.host import system
 from outlast.machine import settle, unmodified
 from outlast.machine.trainer import ProcessChild
-from outlast.testing.engine_contract import until
+from outlast.testing.engine_place import until
 from tests.machine.conftest import Bench, log, start_of, wait_for_exit
 
 PREAMBLE = """

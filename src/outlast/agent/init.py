@@ -7,16 +7,15 @@ machine; whoever kills the agent gets a new one that finds everything as it was.
 from __future__ import annotations
 
 import gc
-import json
 import os
 import select
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from outlast.agent import trainer_process
+from outlast.agent import agent_process, trainer_process
+from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
 from outlast.clock import SYSTEM, Clock
 from outlast.host import files, system
 from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, Assignment, MachineDir
@@ -24,10 +23,6 @@ from outlast.host.process import Process
 
 EXIT_LEFT = 0
 EXIT_DIED = 1
-EXIT_AGENT_DONE = 0
-EXIT_AGENT_AGAIN = 10
-"""How the agent tells init that the launch, or only this machine, has nothing left to do."""
-
 ORDER_START, ORDER_TERM, ORDER_END = b"s", b"t", b"e"
 """What the agent asks for: start what `trainer.json` says; SIGTERM to the trainer's group; end it with all that it started."""
 
@@ -52,7 +47,7 @@ def run(directory: Path, boot: Callable[[Path], int], clock: Clock = SYSTEM) -> 
     paths = MachineDir(directory)
     if os.getsid(0) != os.getpid():
         os.setsid()
-    if not files.create(paths.init, _json(Process.me())):
+    if not files.create(paths.init, Process.me().encode()):
         return EXIT_DIED  # a supervisor gave this machine up before it began
     _redirect(paths.log)
     gc.disable()
@@ -127,7 +122,7 @@ class Init:
         self._agent_born_at = self.clock.monotonic()
         self._agent = os.fork()
         if self._agent == 0:
-            _be_agent(self.paths, self.boot, parent)
+            agent_process.be(self.paths, self.boot, parent)
 
     def _lost_agent(self, code: int) -> None:
         now = self.clock.monotonic()
@@ -273,29 +268,6 @@ class Init:
             pass  # a full disk: the machine goes on without this line
 
 
-def _be_agent(paths: MachineDir, boot: Callable[[Path], int], parent: int) -> None:
-    """The agent's process; never returns."""
-    code = EXIT_DIED
-    try:
-        system.die_with(parent)
-        # Before it does anything that is seen: whoever takes this machine away must know whose death to wait for.
-        files.put(paths.agent, _json(Process.me()))
-        system.name_process("outlast-agent")
-        system.close_from(3)
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        # Init is told when the machine must leave, and tells the agent.
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        gc.enable()
-        code = boot(paths.path)
-    except BaseException:  # noqa: BLE001  the edge of a process
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
-
-
 def _redirect(log: Path) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -303,7 +275,3 @@ def _redirect(log: Path) -> None:
         os.dup2(source, target)
     for descriptor in {nothing, said} - {0, 1, 2}:
         os.close(descriptor)
-
-
-def _json(process: Process) -> bytes:
-    return json.dumps(process.document()).encode()

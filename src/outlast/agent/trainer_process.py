@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 from collections.abc import Mapping
@@ -96,7 +95,7 @@ def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
     except OSError:
         pass
     process = Process.of(pid) or Process(pid, "", system.boot_id())
-    files.put(paths.trainer_process(order.attempt), json.dumps(process.document()).encode())
+    files.put(paths.trainer_process(order.attempt), process.encode())
     return Trainer(paths, order.attempt, pid, oom_kills)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 
@@ -35,6 +36,9 @@ class Process:
         if not isinstance(pid, int) or not isinstance(began, str) or not isinstance(boot, str) or pid <= 0:
             return None
         return cls(pid, began, boot)
+
+    def encode(self) -> bytes:
+        return json.dumps(self.document()).encode()
 
     def document(self) -> dict[str, object]:
         return {"pid": self.pid, "began": self.began, "boot": self.boot}

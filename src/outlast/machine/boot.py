@@ -9,7 +9,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TypeVar
 
-from outlast.agent.init import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
+from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
 from outlast.agent.serve import serve
 from outlast.clock import SYSTEM
 from outlast.errors import KeyMissing, OutlastError, StoreUnavailable

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from outlast.agent.child import Changed, Saved
+from outlast.folder.sound import legal_path
 from outlast.host import files
 from outlast.machine import tree
 from outlast.machine.disk_file import DiskFile, Seen
@@ -56,6 +57,8 @@ class Library:
             names = os.listdir(self.checkpoint)
         except (FileNotFoundError, NotADirectoryError):
             return
+        if not tree.lies_in(self.checkpoint, self.run.parent):
+            return
         for name in names:
             if _NAME.fullmatch(name):
                 yield self.checkpoint / name
@@ -73,14 +76,15 @@ class Library:
         files.remove(self.taken)
         self.taken.mkdir(mode=0o700)
         saved: list[DiskFile] = []
-        for relative in sorted(tree.scan(found.directory)):
+        for relative in sorted(tree.scan(found.directory, within=self.run.parent)):
             source = self._link(found.directory / relative, len(saved))
             seen = Seen.of(os.stat(source))
             # Without the time of its last change in status: a link, ours too, is one.
             identity = f"{seen.inode:x}-{seen.size:x}-{seen.modified_ns:x}"
             saved.append(DiskFile(f"checkpoint/{found.directory.name}/{relative}", source, seen, identity=identity))
         for output in found.record.get("outputs") or ():
-            saved.append(self._output(output, len(saved)))
+            if legal_path(f"output/{output['path']}"):
+                saved.append(self._output(output, len(saved)))
         metrics = {
             str(name): float(value)
             for name, value in (found.record.get("metrics") or {}).items()

@@ -69,8 +69,16 @@ class Quiet:
 
 
 class Settling:
-    def __init__(self, checkpoint: Path, output: Path, processes: Callable[[], Collection[int]], clock: Clock) -> None:
+    def __init__(
+        self,
+        checkpoint: Path,
+        output: Path,
+        processes: Callable[[], Collection[int]],
+        clock: Clock,
+        within: Path | None = None,
+    ) -> None:
         self.roots = {"checkpoint/": checkpoint, "output/": output}
+        self.within = within
         self.processes = processes
         self.clock = clock
         self.watched: dict[str, Watched] = {}
@@ -90,7 +98,8 @@ class Settling:
         for root, directory in self.roots.items():
             # A file is kept once, though one directory may lie in the other.
             without = [checkpoint] if root == "output/" else []
-            found.update((root + path, seen) for path, seen in tree.scan(directory, without=without).items())
+            scanned = tree.scan(directory, within=self.within, without=without)
+            found.update((root + path, seen) for path, seen in scanned.items())
         return found
 
     def look(self) -> Quiet | None:

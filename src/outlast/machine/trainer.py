@@ -13,12 +13,13 @@ from outlast.agent.child import Exit, Notice, Saved, Start
 from outlast.agent.init import ORDER_END, ORDER_START, ORDER_TERM
 from outlast.agent.trainer_process import SPOOL_LOG, Order
 from outlast.clock import Clock
-from outlast.errors import OutlastError, UsageError
+from outlast.errors import OutlastError
 from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine import command, tree
 from outlast.machine.disk_file import DiskFile
 from outlast.machine.library import Library
+from outlast.machine.places import Places
 from outlast.machine.settle import LOOK_SECONDS, Settling
 from outlast.machine.streams import Stream
 from outlast.machine.unmodified import Unmodified
@@ -52,9 +53,8 @@ class ProcessChild:
         self.trainer_root = trainer_root
         self.clock = clock
         self.allow_changed = allow_changed
-        self.checkpoint_dir = self._own(spec.checkpoint_dir) or paths.run / "checkpoint"
-        self.output_dir = self._own(spec.output_dir) or paths.run / "output"
-        self._library = Library(self.checkpoint_dir, paths.run, paths.taken)
+        self.places = Places(paths, spec)
+        self._library = Library(self.places.checkpoint, paths.run, paths.taken)
         self._tidings = os.open(paths.tidings, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll = select.poll()
         self._poll.register(self._tidings, select.POLLIN)
@@ -62,24 +62,16 @@ class ProcessChild:
         self._attempt = order.attempt if order is not None else None
         self._forget()
 
-    def _own(self, name: str) -> Path | None:
-        if not name:
-            return None
-        if os.path.isabs(name) or ".." in Path(name).parts:
-            raise UsageError(f"`{name}` is not inside the working directory", hint="name a directory relative to it")
-        return self.paths.work / name
-
     def _forget(self) -> None:
         """What is known about one attempt, and not about the next."""
         self._exit: Exit | None = None
         self._termed = False
-        self._restoring = False
         self._streams = {
             "log": Stream(self.paths.spool / SPOOL_LOG),
             "metrics": Stream(self.paths.run / "metrics"),
         }
         self._unmodified = Unmodified(
-            Settling(self.checkpoint_dir, self.output_dir, self._processes, self.clock),
+            Settling(self.places.checkpoint, self.places.output, self._processes, self.clock),
             self.paths.path / "unmodified.json",
             self.clock,
         )
@@ -99,47 +91,12 @@ class ProcessChild:
         # First, or an agent that is killed in the middle of this believes that the trainer was started.
         files.remove(self.paths.trainer)
         self._attempt = None
-        for path in (self.paths.run, self.paths.work, self.paths.spool, self.paths.taken):
-            files.remove(path)
         files.remove(self.paths.path / "unmodified.json")
         self._forget()
-        for path in (self.paths.run, self.paths.work):
-            path.mkdir(mode=0o700)
-        self.unpack(self.paths.work)
-        for path in (self.checkpoint_dir, self.output_dir):
-            path.mkdir(parents=True, exist_ok=True)
+        self.places.clear(self.unpack)
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
-        if not self._restoring:
-            # The directories become what they were: what the bundle has there besides was not there then.
-            self._restoring = True
-            for directory in (self.checkpoint_dir, self.output_dir):
-                files.remove(directory)
-                directory.mkdir(parents=True)
-        target = self._target(path)
-        written = 0
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with open(target, "xb", buffering=0) as file:
-                for chunk in chunks:
-                    view = memoryview(chunk)
-                    while view:
-                        done = file.write(view)
-                        view = view[done:]
-                        written += done
-                os.fchmod(file.fileno(), mode & 0o777)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                said = f"this machine's disk was full after {written:,} bytes of `{path}` were restored"
-                raise OSError(errno.ENOSPC, said) from error
-            raise
-
-    def _target(self, path: str) -> Path:
-        root, _, rest = path.partition("/")
-        roots = {"checkpoint": self.checkpoint_dir, "output": self.output_dir}
-        if root not in roots or not rest or any(part in ("", ".", "..") for part in rest.split("/")):
-            raise ValueError(f"`{path}` is neither a checkpoint's file nor an output")
-        return roots[root] / rest
+        self.places.restore(path, mode, chunks)
 
     def start(self, start: Start) -> None:
         if not self.started(start.attempt):
@@ -152,8 +109,8 @@ class ProcessChild:
                     self.assignment,
                     start,
                     run=self.paths.run,
-                    checkpoint=self.checkpoint_dir,
-                    output=self.output_dir,
+                    checkpoint=self.places.checkpoint,
+                    output=self.places.output,
                     trainer_root=self.trainer_root,
                 ),
                 cwd=str(self.paths.work),
@@ -235,8 +192,8 @@ class ProcessChild:
         return self._unmodified.saved(after)
 
     def outputs(self) -> Saved:
-        found = tree.scan(self.output_dir)
-        taken = [DiskFile(f"output/{path}", self.output_dir / path, seen) for path, seen in sorted(found.items())]
+        found = tree.scan(self.places.output)
+        taken = [DiskFile(f"output/{path}", self.places.output / path, seen) for path, seen in sorted(found.items())]
         return Saved(0, self.step() or 0, complete=True, files=tuple(taken))
 
     def _processes(self) -> list[int]:
@@ -278,7 +235,7 @@ class ProcessChild:
 
     def _checkpoints_at(self) -> int:
         try:
-            return os.stat(self.checkpoint_dir).st_mtime_ns
+            return os.stat(self.places.checkpoint).st_mtime_ns
         except FileNotFoundError:
             return 0
 

@@ -6,16 +6,25 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from outlast.folder.sound import legal_path
 from outlast.machine.disk_file import Seen
 
 DEPTH_MAX = 64
+LONG_PATH_LENGTH = 200
+"""From here on it is worth asking whether a path can be put in place again."""
+
 LIBRARYS_OWN = (".saving-", ".removing-")
 """Directories of the training library's that are not, or no longer, a checkpoint."""
 
 
-def scan(root: Path, *, without: Collection[Path] = ()) -> dict[str, Seen]:
-    """Path relative to `root`, with `/` between its parts -> what the file system says."""
+def scan(root: Path, *, within: Path | None = None, without: Collection[Path] = ()) -> dict[str, Seen]:
+    """Path relative to `root`, with `/` between its parts -> what the file system says.
+
+    `within`: a root that leads out of this directory holds nothing that is ours.
+    """
     found: dict[str, Seen] = {}
+    if within is not None and not lies_in(root, within):
+        return found
     _scan(str(root), "", str(root), found, {str(path) for path in without}, 0)
     return found
 
@@ -28,7 +37,7 @@ def _scan(directory: str, prefix: str, root: str, found: dict[str, Seen], withou
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
     for entry in entries:
-        if entry.name.startswith(LIBRARYS_OWN) or not _is_text(entry.name):
+        if entry.name.startswith(LIBRARYS_OWN) or not _fits(prefix + entry.name):
             continue
         try:
             if entry.is_symlink() and not _is_followed(entry.path, directory, root):
@@ -41,6 +50,11 @@ def _scan(directory: str, prefix: str, root: str, found: dict[str, Seen], withou
             continue  # gone in between, or a link that leads nowhere
 
 
+def lies_in(path: Path, within: Path) -> bool:
+    """Wherever links lead."""
+    return (os.path.realpath(path) + os.sep).startswith(os.path.realpath(within) + os.sep)
+
+
 def _is_followed(link: str, directory: str, root: str) -> bool:
     """`last.ckpt` is often a link to the newest one. What lies outside is not ours to keep, and a link upwards has no end."""
     target = os.path.realpath(link) + os.sep
@@ -48,10 +62,6 @@ def _is_followed(link: str, directory: str, root: str) -> bool:
     return inside and not (os.path.realpath(directory) + os.sep).startswith(target)
 
 
-def _is_text(name: str) -> bool:
-    """A name that is no UTF-8 cannot be written into a record."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _fits(path: str) -> bool:
+    """What is too long could be kept and not be restored."""
+    return len(path) < LONG_PATH_LENGTH or legal_path(f"checkpoint/{path}")

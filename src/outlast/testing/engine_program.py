@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from outlast.agent.init import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
+from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
 from outlast.clock import SYSTEM
 from outlast.host import files
 from outlast.host.machine_dir import MARK, Assignment, MachineDir

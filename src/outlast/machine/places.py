@@ -1,0 +1,72 @@
+"""The trainer's directories: where it works, and the two that are kept and restored."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from outlast.errors import UsageError
+from outlast.host import files
+from outlast.host.machine_dir import MachineDir
+from outlast.spec.spec import Spec
+
+
+class Places:
+    def __init__(self, paths: MachineDir, spec: Spec) -> None:
+        self.paths = paths
+        self.checkpoint = self._own(spec.checkpoint_dir) or paths.run / "checkpoint"
+        self.output = self._own(spec.output_dir) or paths.run / "output"
+        self._restoring = False
+
+    def _own(self, name: str) -> Path | None:
+        """A directory of an unmodified script's own."""
+        if not name:
+            return None
+        if os.path.isabs(name) or ".." in Path(name).parts:
+            raise UsageError(f"`{name}` is not inside the working directory", hint="name a directory relative to it")
+        return self.paths.work / name
+
+    def clear(self, unpack: Callable[[Path], None]) -> None:
+        """As for a first attempt."""
+        self._restoring = False
+        for path in (self.paths.run, self.paths.work, self.paths.spool, self.paths.taken):
+            files.remove(path)
+        for path in (self.paths.run, self.paths.work):
+            path.mkdir(mode=0o700)
+        unpack(self.paths.work)
+        for path in (self.checkpoint, self.output):
+            path.mkdir(parents=True, exist_ok=True)
+
+    def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
+        target = self._target(path)
+        if not self._restoring:
+            # The directories become what they were: what the bundle has there besides was not there then.
+            self._restoring = True
+            for directory in (self.checkpoint, self.output):
+                files.remove(directory)
+                directory.mkdir(parents=True)
+        written = 0
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(target, "xb", buffering=0) as file:
+                for chunk in chunks:
+                    view = memoryview(chunk)
+                    while view:
+                        done = file.write(view)
+                        view = view[done:]
+                        written += done
+                os.fchmod(file.fileno(), mode & 0o777)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                said = f"this machine's disk was full after {written:,} bytes of `{path}` were restored"
+                raise OSError(errno.ENOSPC, said) from error
+            raise
+
+    def _target(self, path: str) -> Path:
+        root, _, rest = path.partition("/")
+        roots = {"checkpoint": self.checkpoint, "output": self.output}
+        if root not in roots or not rest or any(part in ("", ".", "..") for part in rest.split("/")):
+            raise ValueError(f"`{path}` is neither a checkpoint's file nor an output")
+        return roots[root] / rest
