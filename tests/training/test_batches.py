@@ -77,6 +77,21 @@ class Remembering:
         self.at, self.rounds = state["at"], state["rounds"]
 
 
+class OwnRandom:
+    """A loader with generators of its own; one of them lies so deep that only the state, which has it too, tells of it."""
+
+    def __init__(self) -> None:
+        self.tools = [random.Random(6)]
+        self.noise = np.random.default_rng(7)
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        order = list(range(SAMPLES))
+        self.tools[0].shuffle(order)
+        for begin in range(0, SAMPLES, BATCH):
+            noise = float(self.noise.random())
+            yield torch.tensor([[float(i), noise] for i in order[begin : begin + BATCH]], dtype=torch.float64)
+
+
 class EpochSampler(torch.utils.data.DistributedSampler[Any]):
     def __init__(self) -> None:
         super().__init__(Noisy(), num_replicas=1, rank=0, shuffle=True, seed=9)
@@ -99,6 +114,7 @@ LOADERS: dict[str, Callable[[], Any]] = {
     "iterable": lambda: DataLoader(Stream(), BATCH),
     "list": lambda: [torch.full((1, 2), float(i), dtype=torch.float64) for i in range(5)],
     "own class": Shuffled,
+    "own random": OwnRandom,
     "stateful": Remembering,
     "torchdata": lambda: torchdata.stateful_dataloader.StatefulDataLoader(Noisy(), BATCH, shuffle=True),
 }
@@ -119,6 +135,8 @@ def train(make: Callable[[], Any], kill_at: int | None = None, accumulate: int =
     loader = make()
     model = torch.nn.Dropout(0.5)
     state = outlast.State(w=torch.zeros(2, dtype=torch.float64), trail=[], pending=0.0)
+    if isinstance(loader, OwnRandom):
+        state.all = {"of": [loader.tools[0]]}
     loop = outlast.batches(loader, state=state, accumulate=accumulate, save_steps=1, **(limits or {"epochs": EPOCHS}))
     seen = 0
     for step, batch in loop:
@@ -167,6 +185,39 @@ def test_worker_processes_draw_the_same_random_numbers_again(tmp_path: Path, kin
         assert live(tmp_path, lambda: train(WORKER_LOADERS[kind], kill_at)) is None  # noqa: B023
         assert newest(tmp_path).step == kill_at
     assert live(tmp_path, lambda: train(WORKER_LOADERS[kind])) == expected
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LOADERS if kind not in ("distributed sampler", "stateful")])
+def test_by_hand_it_is_the_plain_loop_over_the_loader(kind: str) -> None:
+    def numbers(batches: Any) -> list[Any]:
+        return [[batch.tolist(), float(torch.rand(())), random.random()] for batch in batches]
+
+    def seeded() -> Any:
+        random.seed(1)
+        np.random.seed(1)
+        torch.manual_seed(1)
+        return LOADERS[kind]()
+
+    plain = seeded()
+    expected = numbers(batch for _ in range(EPOCHS) for batch in plain)
+    if kind in ("own class", "iterable"):
+        # Their length is not known, so that each batch is drawn before the body of the one before it.
+        assert len(numbers(batch for _, batch in outlast.batches(seeded(), epochs=EPOCHS))) == len(expected)
+    else:
+        assert numbers(batch for _, batch in outlast.batches(seeded(), epochs=EPOCHS)) == expected
+
+
+def test_samplers_are_told_the_epoch() -> None:
+    told: list[int] = []
+
+    class Told(EpochSampler):
+        def set_epoch(self, epoch: int) -> None:
+            told.append(epoch)
+            super().set_epoch(epoch)
+
+    loader = DataLoader(Quiet(), BATCH, sampler=Told())
+    orders = [batch[:, 0].tolist() for _, batch in outlast.batches(loader, epochs=3)]
+    assert told == [0, 1, 2] and orders[:BATCHES] != orders[BATCHES : 2 * BATCHES]
 
 
 def test_epoch_index_and_ends_are_told() -> None:
@@ -236,7 +287,7 @@ def test_without_a_state_the_position_in_the_data_is_kept(tmp_path: Path) -> Non
 def test_a_loop_saved_by_steps_is_not_mistaken_for_one_of_batches(tmp_path: Path) -> None:
     with life(tmp_path):
         list(outlast.steps(2, outlast.State(a=1)))
-    with life(tmp_path), pytest.raises(OutlastError, match="was saved by outlast.steps"):
+    with life(tmp_path), pytest.raises(OutlastError, match=r"was saved by outlast\.steps"):
         list(outlast.batches([1, 2, 3], epochs=5, state=outlast.State(a=1)))
 
 

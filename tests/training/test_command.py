@@ -14,6 +14,8 @@ from outlast.errors import UsageError
 from outlast.training import command, flags
 from tests.training.lives import life, run_script
 
+NO_FLAG = object()
+
 
 class Colour(enum.Enum):
     RED = "r"
@@ -33,7 +35,7 @@ def train(
     data: Path = Path("data"),
     layers: list[int] = [64, 64],  # noqa: B006
     tags: tuple[str, ...] = (),
-    untyped=5,  # type: ignore[no-untyped-def]  # noqa: ANN001
+    untyped=5,  # type: ignore[no-untyped-def]
 ) -> dict[str, Any]:
     """Trains a thing."""
     return dict(locals())
@@ -126,7 +128,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
         assert word in out, word
 
 
-@pytest.mark.parametrize("bad", [lambda *a: 1, lambda **k: 1, lambda x=object(): 1])
+@pytest.mark.parametrize("bad", [lambda *a: 1, lambda **k: 1, lambda x=NO_FLAG: 1])
 def test_what_no_flag_can_stand_for_is_refused_when_it_is_decorated(bad: Any) -> None:
     with pytest.raises(TypeError, match="cannot be a flag"):
         outlast.main(bad)
@@ -166,6 +168,8 @@ def test_common_flags_that_nothing_reads_are_refused() -> None:
     for argv in (["--mode", "evaluate"], ["--split", "test"]):
         with pytest.raises(UsageError, match="nothing in `train` would read it"):
             parse(*argv)
+    with pytest.raises(UsageError, match="--job-dir gs://b/x: it must be a directory on this machine"):
+        parse("--job-dir", "gs://b/x")
     with pytest.raises(UsageError, match="--train-steps 0"):
         parse("--train-steps", "0")
     assert parse("--mode", "train") == train()

@@ -61,7 +61,7 @@ def test_killed_in_the_middle_of_a_save(tmp_path: Path, rebinding_reference: dic
     trainer = Trainer(REBINDING, tmp_path, "120", "0.005")
     trainer.wait_for(lambda: (tmp_path / "paused").exists())
     half = [path for path in (tmp_path / "checkpoint").iterdir() if path.name.startswith(".saving-")]
-    assert len(half) == 1 and 0 < sum(path.stat().st_size for path in half[0].iterdir())
+    assert len(half) == 1 and sum(path.stat().st_size for path in half[0].iterdir()) > 0
     assert len(steps_on_disk(tmp_path)) == min(2, number - 1)
     trainer.kill()
     (tmp_path / "attempt.json").unlink()
@@ -123,6 +123,26 @@ def test_told_to_leave_it_saves_and_exits_with_75_and_nothing_below_the_loop_run
     (tmp_path / "notice.json").unlink()
     assert run_script(REBINDING, tmp_path, "120", "0")[0] == 0
     assert outputs(tmp_path) == rebinding_reference
+
+
+def test_told_to_leave_with_worker_processes_it_saves_and_ends(
+    tmp_path: Path, pictures_reference: dict[int, bytes]
+) -> None:
+    write_attempt(tmp_path, attempt=1, pause="step:7")
+    trainer = Trainer(PICTURES, tmp_path, "1")
+    trainer.wait_for(lambda: (tmp_path / "paused").exists())
+    notice(tmp_path, 60.0, "stop")
+    code, out, err = trainer.end()
+    assert (code, out) == (75, "") and "told to leave (stop): saved step 8" in err
+    write_attempt(tmp_path, attempt=2)
+    assert run_script(PICTURES, tmp_path, "1")[0] == 0
+    assert outputs(tmp_path)["model.bin"] == pictures_reference[1]
+
+
+def test_told_before_its_first_step_it_leaves_without_running_one(tmp_path: Path) -> None:
+    notice(tmp_path, 60.0)
+    code, _, err = run_script(REBINDING, tmp_path, "5", "0")
+    assert code == 75 and "nothing new to save" in err and (tmp_path / "output" / "log.csv").read_text() == ""
 
 
 def test_too_late_to_save_it_leaves_at_once(tmp_path: Path) -> None:
@@ -194,7 +214,12 @@ def test_a_script_may_fork_and_its_children_write_nothing(tmp_path: Path) -> Non
 
 def test_a_child_that_ends_normally_does_not_end_its_parents_save(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
-    body = "pid = os.fork()\n    if not pid: sys.exit(0)\n    os.waitpid(pid, 0)\n    assert os.path.exists(os.environ['OUTLAST_RUN_DIR'] + '/loop')"
+    body = (
+        "pid = os.fork()\n"
+        "    if not pid: sys.exit(0)\n"
+        "    os.waitpid(pid, 0)\n"
+        "    assert os.path.exists(os.environ['OUTLAST_RUN_DIR'] + '/loop')"
+    )
     script.write_text(SLOW_BODY.format(body=body))
     code, out, err = run_script(script, tmp_path / "run")
     assert (code, out) == (0, "end 3\n"), err

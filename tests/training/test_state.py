@@ -86,7 +86,7 @@ def test_what_is_found_only_at_a_save_is_named_with_its_place(tmp_path: Path) ->
 def test_a_part_that_contains_itself_is_refused() -> None:
     loop: list[Any] = []
     loop.append(loop)
-    with pytest.raises(TypeError, match="`loop`.* contains itself"):
+    with pytest.raises(TypeError, match=r"`loop`.* contains itself"):
         outlast.State(loop=loop)
 
 
@@ -260,7 +260,7 @@ def test_a_traced_array_is_refused_with_the_reason() -> None:
         outlast.State(x=x)
         return x
 
-    with pytest.raises(TypeError, match="`x`.*belongs outside of `jit`"):
+    with pytest.raises(TypeError, match=r"`x`.*belongs outside of `jit`"):
         jax.jit(step)(jnp.ones(2))
 
 

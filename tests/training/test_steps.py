@@ -208,7 +208,7 @@ def two_loops(log: list[Any], kill: tuple[str, int] | None, own_states: bool) ->
         if kill == ("second", step):
             raise Killed
     after = (second.w, random.random())
-    ran = [step for step in outlast.steps(3, name="third", save_steps=1)]
+    ran = list(outlast.steps(3, name="third", save_steps=1))
     return {"between": between, "after": after, "third": ran}
 
 

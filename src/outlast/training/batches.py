@@ -36,7 +36,8 @@ def batches(
     The position is exact, in the middle of an epoch too, with shuffling and with worker processes: on resume the epoch begins with
     the random generators that it began with, and the batches that were drawn before are drawn again and dropped. A loader
     with `state_dict` and `load_state_dict` says itself where it stands. `set_epoch` is called where the loader, its samplers
-    or its dataset have it. An iterator that cannot begin anew is a TypeError.
+    or its dataset have it. An iterator that cannot begin anew is a TypeError. Where it cannot be known how many batches an epoch
+    has, the next one is drawn before the body of the one before it, so that `.epoch_end` can be told.
     """
     if epochs is None and total is None:
         raise TypeError("batches needs epochs=, total= or both")
@@ -45,7 +46,7 @@ def batches(
     group = whole_number(accumulate, "accumulate")
     if group < 1:
         raise ValueError(f"accumulate={accumulate} must be 1 or more")
-    source = Source(loader)
+    source = Source(loader, None if state is None else vars(state))
     loop = Loop(legal_name(name), state, new_cadence(current(), save_every, save_steps), source.position)
     return Batches(source, most_epochs, most_steps, group, loop)
 

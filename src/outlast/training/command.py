@@ -24,7 +24,7 @@ CHANGEABLE = ("train_steps", "checkpoint_steps", "job_dir", "mode")
 
 _COMMON: dict[str, tuple[Any, str]] = {
     "mode": (str, "train|evaluate"),
-    "job_dir": (Path, "keep checkpoints, metrics and outputs here when not in a job"),
+    "job_dir": (str, "keep checkpoints, metrics and outputs here when not in a job"),
     "dataset": (str, "where the data are: outlast.dataset()"),
     "split": (str, "which part of the dataset"),
     "train_steps": (int, "how many steps, counted from the job's first one: the total of the loop `train`"),
@@ -100,6 +100,8 @@ def read_command_line(function: Callable[..., Any], flags: Sequence[Flag], argv:
                 f"--{name} {given[name]}: nothing in `{function.__name__}` would read it\n\nhint: give it a parameter `{name}: str`"
             )
     if "job_dir" in given:
+        if "://" in str(given["job_dir"]):
+            raise UsageError(f"--job-dir {given['job_dir']}: it must be a directory on this machine")
         context.use(Path(given["job_dir"]))
     here = context.current()
     for name in ("train_steps", "checkpoint_steps"):

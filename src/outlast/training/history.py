@@ -37,11 +37,8 @@ class Document:
         for name in missing:
             say(f"warning: the checkpoint has no part `{name}`; it keeps the value that the script gave it")
 
-    def restore_generators(self, parts: dict[str, Any]) -> None:
-        """The global ones; and, once more after a data loader has drawn from them, the parts that hold some."""
-        trees = self.content.get("parts") or {}
-        chosen = {name: tree for name, tree in trees.items() if name in parts and _holds_generator(tree)}
-        self._decode(lambda decoder: restore_parts(decoder, chosen, parts))
+    def restore_generators(self) -> None:
+        """The global ones; those that are parts come back with the parts."""
         generators.set_global_states(
             self._decode(lambda decoder: decoder.decode(self.place.get("global", {}), MISSING, "global"))
         )
@@ -152,14 +149,6 @@ def _read_content(path: Path, record: dict[str, Any]) -> dict[str, Any]:
     content = disk.read_json(path)
     disk.check_format(path, content)
     return content
-
-
-def _holds_generator(tree: Any) -> bool:
-    if isinstance(tree, list):
-        return any(_holds_generator(item) for item in tree)
-    if not isinstance(tree, dict) or tree.get("$") in ("array", "state_dict", "via"):
-        return False
-    return tree.get("$") == "generator" or any(_holds_generator(item) for item in tree.values())
 
 
 def roll_back_outputs(context: Context) -> None:

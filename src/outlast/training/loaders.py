@@ -8,11 +8,14 @@ drawn from their generators is then its own affair.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outlast.training import generators
 from outlast.training.encode import is_stateful
+
+GENERATORS_MAX = 1000
+"""A longer list of a state is a history of something, not a set of generators."""
 
 NOTHING = object()
 """No batch is in hand."""
@@ -25,9 +28,11 @@ class Source:
     batches is not known, the next one is drawn ahead, so that the last one can be told.
     """
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, parts: Mapping[str, Any] | None = None) -> None:
+        """`parts` are those of the state: the generators among them may be the loader's."""
         check_loader(loader)
         self.loader = loader
+        self._parts = {} if parts is None else parts
         self.epoch = 0
         self.index = 0
         self.last = False
@@ -113,24 +118,18 @@ class Source:
             self._before_ahead["loader"] = self.loader.state_dict()
         self._ahead = next(self._iterator, NOTHING)
 
-    def _generators(self) -> dict[str, Any]:
-        """Those that belong to the loader and its samplers, by where they were found."""
-        found = {}
-        for number, holder in enumerate(_holders(self.loader)):
-            generator = getattr(holder, "generator", None)
-            if generators.kind_of(generator) is not None:
-                found[str(number)] = generator
-        return found
-
     def _generator_states(self) -> dict[str, Any]:
-        own = {name: generators.get_state(generator) for name, generator in self._generators().items()}
+        own = {name: generators.get_state(one) for name, one in _generators(self.loader, self._parts).items()}
         return {"global": generators.global_states(devices=False), "own": own}
 
     def _set_generator_states(self, states: dict[str, Any]) -> None:
         generators.set_global_states(states["global"])
-        for name, generator in self._generators().items():
-            if name in states["own"]:
-                generators.set_state(generator, states["own"][name])
+        self._set_own_states(states["own"])
+
+    def _set_own_states(self, states: dict[str, Any]) -> None:
+        for name, generator in _generators(self.loader, self._parts).items():
+            if name in states:
+                generators.set_state(generator, states[name])
 
     # ---------------------------------------------------------------------------------------------------- position
 
@@ -161,9 +160,7 @@ class Source:
             if _is_torch_loader(self.loader):
                 iter(self.loader)  # takes in the end of the old epoch, before the generators are set for the new one
             self._ended_with, self._exhausted = {"loader": data["loader"]}, True
-        for name, generator in self._generators().items():
-            if name in data["own"]:
-                generators.set_state(generator, data["own"][name])
+        self._set_own_states(data["own"])
 
     def _resume_stateful(self, data: dict[str, Any]) -> None:
         ahead = data["ahead"]
@@ -205,19 +202,45 @@ def check_loader(loader: Any) -> None:
 
 def _holders(loader: Any) -> list[Any]:
     """The objects around a loader that may have a generator, or want to know the epoch; each one once."""
-    batch_sampler = getattr(loader, "batch_sampler", None)
+    batch_sampler, dataset = getattr(loader, "batch_sampler", None), getattr(loader, "dataset", None)
     candidates = [
         loader,
         getattr(loader, "sampler", None),
         batch_sampler,
         getattr(batch_sampler, "sampler", None),
-        getattr(loader, "dataset", None),
+        dataset,
+        getattr(dataset, "dataset", None),
     ]
     found: list[Any] = []
     for candidate in candidates:
         if candidate is not None and all(candidate is not one for one in found):
             found.append(candidate)
     return found
+
+
+def _generators(loader: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Every generator that drawing a batch may draw from, by where it was found: those of the loader and around it, and those
+    of the state, of which we cannot know what they are for."""
+    found: dict[str, Any] = {}
+    for number, holder in enumerate(_holders(loader)):
+        for name, value in list(getattr(holder, "__dict__", {}).items()):
+            if generators.kind_of(value) is not None:
+                found[f"loader.{number}.{name}"] = value
+    for name, value in parts.items():
+        found.update(_inside(f"state.{name}", value))
+    return found
+
+
+def _inside(name: str, value: Any) -> dict[str, Any]:
+    if generators.kind_of(value) is not None:
+        return {name: value}
+    if type(value) is dict:
+        items = [(str(key), item) for key, item in value.items()]
+    elif type(value) in (list, tuple) and len(value) <= GENERATORS_MAX:
+        items = [(str(index), item) for index, item in enumerate(value)]
+    else:
+        return {}
+    return {place: one for key, item in items for place, one in _inside(f"{name}.{key}", item).items()}
 
 
 def _known_length(loader: Any) -> int | None:

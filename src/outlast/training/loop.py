@@ -102,6 +102,9 @@ class Loop:
         if self.state is not None:
             resume.first_look(here, self.state, self.steps_done)
         self.cadence.begin(SYSTEM.monotonic(), self._position.step)
+        notice = read_notice(here.run_dir)
+        if notice is not None and here.attempt.workers == 1:
+            leaving.depart(self, notice, "nothing new to save")
 
     # -------------------------------------------------------------------------------------------------- boundaries
 

@@ -47,7 +47,7 @@ def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: I
         if not over:
             move_data(position.epoch, document.data())
         if ranks.shares_generators(folder, here.attempt):
-            document.restore_generators({} if state is None else vars(state))
+            document.restore_generators()
     if not over:
         say(f"resumed the loop `{past.name}` at step {position.step} (attempt {history.attempt})")
     return Resumed(position, over)
