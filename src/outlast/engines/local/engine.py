@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from outlast import __version__
 from outlast.clock import Clock
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
 from outlast.engines.local import capacity, ending
 from outlast.engines.local.bell import Bell, inherited
-from outlast.engines.local.layout import LocalDir, Order, check_id, encode_order
+from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
 from outlast.errors import Denied, OutlastError, UsageError
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
@@ -129,7 +128,7 @@ class LocalEngine:
         """A supervisor of another version goes, and leaves its machines to one of ours: it would start old agents for new jobs."""
         told = files.read_json(self.paths.supervisor)
         process = Process.read(told)
-        if process is None or told.get("version") == __version__ or not process.send(signal.SIGTERM):
+        if process is None or told.get("version") == VERSION or not process.send(signal.SIGTERM):
             return
         give_up_at = self.clock.monotonic() + RELIEVE_SECONDS_MAX
         while process.alive() and self.clock.monotonic() < give_up_at:

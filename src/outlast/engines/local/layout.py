@@ -22,6 +22,7 @@ next command that looks starts it again from its record.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,9 @@ from outlast.errors import UsageError
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.spec.record import decode, encode
+
+VERSION = str(vars(sys.modules["outlast"])["__version__"])
+"""Of this package. Looked up and not imported: by the names that it offers it depends on everything."""
 
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 ID_LENGTH_MAX = 100

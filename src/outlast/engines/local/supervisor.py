@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import signal
 
-from outlast import __version__
 from outlast.clock import Clock
 from outlast.engines.engine import Condition
 from outlast.engines.local import ending
 from outlast.engines.local.books import Books
 from outlast.engines.local.capacity import Capacity, Slots
 from outlast.engines.local.ears import Ears
-from outlast.engines.local.layout import End, LocalDir, Order
+from outlast.engines.local.layout import VERSION, End, LocalDir, Order
 from outlast.engines.local.life import DEADLINE_MARGIN_SECONDS, Life
 from outlast.engines.local.machines import Machine, RunMachine
 from outlast.engines.local.queue import Queue
@@ -58,7 +57,7 @@ class Supervisor:
         self._by_pid: dict[int, tuple[Life, Machine]] = {}
         self._brooms: set[int] = set()
         self._orphans_until = 0.0
-        self._me = {**Process.me().document(), "version": __version__}
+        self._me = {**Process.me().document(), "version": VERSION}
         self._told: dict[str, object] = {}
         self._tell_at = 0.0
 
