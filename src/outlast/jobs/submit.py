@@ -69,6 +69,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
             extra=[Path(one).absolute() for one in asked.extra_dirs],
             cache=world.cache_dir,
             clock=world.clock,
+            target=target,
         )
     )
     spec = Spec(
