@@ -8,7 +8,7 @@ from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.content import download, read_manifest
 from outlast.folder.folder import Folder
 from outlast.folder.records import File, Head, Published
-from outlast.store.store import KEY_BYTES_MAX
+from outlast.store.keys import check_key
 
 OUTPUT = "output/"
 
@@ -44,11 +44,14 @@ def publish(folder: Folder, launch_id: str) -> None:
 
 
 def _places(folder: Folder, files: list[File]) -> Iterator[tuple[str, File]]:
-    """A path that is too long for a key is found by the manifest alone."""
+    """A path that cannot be a key (too long, no UTF-8) is found by the manifest alone."""
     for file in files:
         key = folder.keys.output(file.path.removeprefix(OUTPUT))
-        if len(key.encode()) <= KEY_BYTES_MAX:
-            yield key, file
+        try:
+            check_key(key)
+        except ValueError:
+            continue
+        yield key, file
 
 
 def _published(folder: Folder) -> str:

@@ -52,12 +52,13 @@ def check_manifest(manifest: Manifest, name: str, folder: str, key: str) -> None
 
 
 def legal_path(path: str) -> bool:
-    """Whether a file may be put there, in a checkpoint's own directories and nowhere else."""
+    """Whether a file may be put there, in a checkpoint's own directories and nowhere else. Names need not be UTF-8."""
     names = path.split("/")
     try:
-        if len(path.encode()) > PATH_BYTES_MAX or any(len(name.encode()) > NAME_BYTES_MAX for name in names):
-            return False
+        sizes = [len(name.encode("utf-8", "surrogateescape")) for name in names]
     except UnicodeEncodeError:
+        return False
+    if sum(sizes) + len(sizes) > PATH_BYTES_MAX or max(sizes) > NAME_BYTES_MAX:
         return False
     return path.startswith(ROOTS) and "\0" not in path and not any(name in ("", ".", "..") for name in names)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,13 @@ def create(path: Path, data: bytes = b"") -> bool:
 
 
 def read(path: Path) -> bytes | None:
-    """None: it is not there."""
+    """None: it is not there, or no file. Never waits, as a pipe that a trainer has put there would have it."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    with open(descriptor, "rb", buffering=0) as file:
+        return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
 def read_json(path: Path) -> Any:

@@ -94,7 +94,7 @@ def _fits(path: str, pattern: str) -> bool:
 def safe_path(root: Path, path: str) -> Path:
     """Names out of a home are never trusted: nothing is written outside `root`, and through no link inside it."""
     parts = path.split("/")
-    if any(part in ("", ".", "..") or "\0" in part or "\\" in part for part in parts):
+    if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise Damaged(f"`{path}` is no path that outlast would have written")
     walked = root
     for part in parts:
@@ -119,7 +119,7 @@ def _is_there(target: Path, file: File) -> bool:
 
 def _write(folder: Folder, file: File, target: Path) -> None:
     """Beside its place and then renamed: an interrupted pull leaves no half file under a real name."""
-    partial = target.with_name(f".{target.name[:200]}.pulling")
+    partial = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.pulling")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as stream:

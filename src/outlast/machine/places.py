@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from outlast.errors import UsageError
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
+from outlast.machine import tree
 from outlast.spec.spec import Spec
 
 
@@ -19,6 +20,7 @@ class Places:
         self.checkpoint = self._own(spec.checkpoint_dir) or paths.run / "checkpoint"
         self.output = self._own(spec.output_dir) or paths.run / "output"
         self._restoring = False
+        self._told: set[Path] = set()
 
     def _own(self, name: str) -> Path | None:
         """A directory of an unmodified script's own."""
@@ -31,13 +33,26 @@ class Places:
     def clear(self, unpack: Callable[[Path], None]) -> None:
         """As for a first attempt."""
         self._restoring = False
+        self._told.clear()
         for path in (self.paths.run, self.paths.work, self.paths.spool, self.paths.taken):
             files.remove(path)
         for path in (self.paths.run, self.paths.work):
             path.mkdir(mode=0o700)
         unpack(self.paths.work)
         for path in (self.checkpoint, self.output):
-            path.mkdir(parents=True, exist_ok=True)
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError):
+                raise UsageError(
+                    f"`{path.relative_to(self.paths.work)}` is a file of the bundle, no directory"
+                ) from None
+
+    def strayed(self) -> Iterator[str]:
+        """Whoever keeps results elsewhere must be told, once, that nobody keeps them for him."""
+        for path in (self.checkpoint, self.output):
+            if path not in self._told and not tree.lies_in(path, self.paths.path):
+                self._told.add(path)
+                yield f"`{path.name}` leads out of this machine's directory, and nothing in it is kept"
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
         target = self._target(path)

@@ -22,6 +22,14 @@ class Stream:
         except FileNotFoundError:
             return 0
 
+    def add(self, data: bytes) -> None:
+        """A word of ours among the trainer's; whoever has removed its log does without."""
+        try:
+            with open(self.path, "ab", buffering=0) as file:
+                file.write(data)
+        except FileNotFoundError:
+            return
+
     def read(self, offset: int, size: int) -> bytes:
         try:
             with open(self.path, "rb", buffering=0) as file:

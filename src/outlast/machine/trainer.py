@@ -71,7 +71,7 @@ class ProcessChild:
             "metrics": Stream(self.paths.run / "metrics"),
         }
         self._unmodified = Unmodified(
-            Settling(self.places.checkpoint, self.places.output, self._processes, self.clock),
+            Settling(self.places.checkpoint, self.places.output, self._processes, self.clock, within=self.paths.path),
             self.paths.path / "unmodified.json",
             self.clock,
         )
@@ -183,6 +183,8 @@ class ProcessChild:
     def saved(self, after: int, *, last: bool) -> Saved | None:
         if self._attempt is None:
             return None
+        for said in self.places.strayed():
+            self._streams["log"].add(f"outlast: {said}\n".encode(errors="backslashreplace"))
         if self._library.present():
             return self._library.saved(self._attempt, after)
         exit = self.exit() if last else None
@@ -192,7 +194,7 @@ class ProcessChild:
         return self._unmodified.saved(after)
 
     def outputs(self) -> Saved:
-        found = tree.scan(self.places.output)
+        found = tree.scan(self.places.output, within=self.paths.path)
         taken = [DiskFile(f"output/{path}", self.places.output / path, seen) for path, seen in sorted(found.items())]
         return Saved(0, self.step() or 0, complete=True, files=tuple(taken))
 
@@ -236,8 +238,8 @@ class ProcessChild:
     def _checkpoints_at(self) -> int:
         try:
             return os.stat(self.places.checkpoint).st_mtime_ns
-        except FileNotFoundError:
-            return 0
+        except OSError:
+            return 0  # gone, or whatever the trainer has put in its place
 
     def _listen(self, seconds: float) -> bool:
         """True: init has said something, and it is on disk."""

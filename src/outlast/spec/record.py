@@ -26,9 +26,13 @@ T = TypeVar("T")
 def encode(record: Any) -> bytes:
     """One JSON document with sorted keys and a `format`, so that equal records are equal bytes."""
     document = {"format": FORMAT, **_plain(record)}
-    return (
-        json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=True).encode() + b"\n"
-    )
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    try:
+        return text.encode() + b"\n"
+    except (
+        UnicodeEncodeError
+    ):  # bytes of somebody's that are no UTF-8, as Python holds them: only JSON's own escapes do
+        return json.dumps(document, sort_keys=True, separators=(",", ":")).encode() + b"\n"
 
 
 def decode(cls: type[T], data: bytes, key: str) -> T:
