@@ -6,6 +6,7 @@ head are create-only, and who finds one there uses it: the second submit of a jo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from outlast.folder.folder import nonce
 from outlast.folder.home import Home
 from outlast.folder.publish import publish
 from outlast.folder.records import Checkpoint, File, Head, LaunchRecord, Manifest, Part
+from outlast.folder.sound import legal_path
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.world import World
@@ -94,8 +96,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         retries=asked.retries,
         max_run_seconds=asked.max_run_seconds,
         stall_seconds=asked.stall_seconds,
-        checkpoint_dir=_inside(asked.checkpoint_dir, "--checkpoint-dir"),
-        output_dir=_inside(asked.output_dir, "--output-dir"),
+        checkpoint_dir=_inside(asked.checkpoint_dir, "--checkpoint-dir", directory),
+        output_dir=_inside(asked.output_dir, "--output-dir", directory),
         resume_args=asked.resume_args,
         from_job=asked.from_job,
         drill=asked.drill,
@@ -251,8 +253,8 @@ def _adopted_path(path: str) -> str:
     return path.replace("checkpoint/step-", "checkpoint/adopted/step-", 1)
 
 
-def _inside(path: str, option: str) -> str:
-    """A directory of the script's own, inside its working directory."""
+def _inside(path: str, option: str, directory: Path) -> str:
+    """A directory of the script's own, inside its working directory, which the machine can make."""
     if not path:
         return ""
     parts = Path(path).parts
@@ -261,4 +263,9 @@ def _inside(path: str, option: str) -> str:
             f"`{option} {path}` is not inside the working directory",
             hint="name a directory below the one the script runs in, such as `checkpoints`",
         )
+    if not legal_path(f"checkpoint/{Path(path).as_posix()}"):
+        raise UsageError(f"`{option} {path[:60]}...` is too long", hint="name it shortly, such as `checkpoints`")
+    for one in (directory / path, *(directory / path).parents):
+        if one.is_relative_to(directory) and os.path.lexists(one) and not one.is_dir():
+            raise UsageError(f"`{option} {path}`: `{one.relative_to(directory)}` is a file", hint="name a directory")
     return Path(path).as_posix()
