@@ -105,6 +105,22 @@ def test_checkpoints_that_pile_up_and_are_written_again_began_at_zero() -> None:
     assert wrongs(gone_on, reference) == []
 
 
+def test_two_checkpoints_that_pile_up_are_enough_to_see_that_an_attempt_began_at_zero() -> None:
+    piled = [(f"ckpt-{n}", f"sha{n}", 3.0 * n) for n in range(1, 5)]
+    reference = story(attempt(), seen=seen(1, *piled))
+    restored = [(path, digest, 0.0) for path, digest, _ in piled[:2]]
+    assert wrongs(story(attempt(), attempt(2), seen=seen(2, *restored, *piled[:2])), reference) == [Wrong.BEGAN_AT_ZERO]
+    once_more = [("ckpt-2", "sha2", 0.2), ("ckpt-3", "sha3", 3.2)]
+    assert wrongs(story(attempt(), attempt(2), seen=seen(2, *restored, *once_more)), reference) == []
+
+
+def test_the_first_bytes_of_a_file_that_is_written_in_place_do_not_say_where_an_attempt_began() -> None:
+    saves = [save for n in range(1, 6) for save in (("last", "header", n - 0.1), ("last", f"sha{n}", float(n)))]
+    reference = story(attempt(), seen=seen(1, *saves))
+    gone_on = resumed(("last", "header", 0.9), ("last", "sha4", 1.0))
+    assert wrongs(gone_on, reference) == []
+
+
 def test_with_the_library_the_steps_themselves_say_where_an_attempt_began() -> None:
     commits = [commit(1, 10, a="1"), commit(1, 20, a="2"), commit(2, 10, a="1")]
     assert wrongs(story(attempt(), attempt(20), commits=commits, by_library=True)) == [Wrong.BEGAN_AT_ZERO]

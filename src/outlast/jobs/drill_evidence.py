@@ -11,6 +11,7 @@ EXIT_ENDED = 128 + 9
 """SIGKILL: the trainer had to be ended."""
 
 ONE_MOMENT_SECONDS = 0.3
+AS_LONG_SHARE = 0.7
 
 
 def problems_of(reference: Story, story: Story, notice_seconds: float) -> list[Problem]:
@@ -41,18 +42,28 @@ def _began_at_zero(reference: Story, story: Story) -> Problem | None:
 
 
 def _saves_again(reference: Story, story: Story, attempt: int) -> bool:
-    """Of a script that saves by itself: by the content of its files, and by when the reference had first written it."""
+    """Of a script that saves by itself: by the content of its files, and by when the reference had written it."""
     first_seconds: dict[tuple[str, str], float] = {}
+    last_seconds: dict[tuple[str, str], float] = {}
     versions: dict[str, int] = {}
     for seen in reference.seen:
         if (seen.path, seen.digest) not in first_seconds:
             first_seconds[seen.path, seen.digest] = seen.seconds
             versions[seen.path] = versions.get(seen.path, 0) + 1
+        last_seconds[seen.path, seen.digest] = seen.seconds
     mine = [seen for seen in story.seen if seen.attempt == attempt and (seen.path, seen.digest) in first_seconds]
     restored_seconds = max((first_seconds[one.path, one.digest] for one in mine if not one.seconds), default=0.0)
-    older = [one for one in mine if one.seconds and first_seconds[one.path, one.digest] < restored_seconds]
+    # Whatever comes again with every save (the first bytes of a file that is written in place) says nothing.
+    older = [one for one in mine if one.seconds and last_seconds[one.path, one.digest] < restored_seconds]
     if any(versions[one.path] > 1 for one in older):
         return True
+    # The restored save itself counts too if it was as long in coming; one that is made at once is only made once more.
+    older += [
+        one
+        for one in mine
+        if one.seconds >= restored_seconds * AS_LONG_SHARE > 0
+        and last_seconds[one.path, one.digest] == restored_seconds
+    ]
     # Files that never change (a configuration, a vocabulary) are written again at every start: all at one moment.
     moments = [first_seconds[one.path, one.digest] for one in older]
     return bool(moments) and max(moments) - min(moments) > ONE_MOMENT_SECONDS

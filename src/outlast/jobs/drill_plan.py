@@ -128,7 +128,12 @@ def _by_clock(course: Course, kinds: list[Kind], random: Random) -> Plan:
     if first > FIRST_SHARE_MAX:
         raise TooShort(
             f"too short to drill: its first checkpoint was there after {course.commit_seconds[0]:.1f} of {course.seconds:.1f} s",
-            hint="let it train longer or save more often",
+            hint="let it train longer or save earlier"
+            + (
+                ""
+                if course.saves_by_library
+                else "; a script's own files count when all of them have been quiet for 2 s"
+            ),
         )
     width = (LAST_SHARE - first) / len(kinds)
     kills = []
