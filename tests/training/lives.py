@@ -34,11 +34,12 @@ def life(run_dir: Path | None, **attempt: Any) -> Iterator[context.Context]:
         if attempt:
             (run_dir / "attempt.json").write_text(json.dumps(attempt))
     context.forget()
-    here = context.current()
+    here = None
     try:
+        here = context.current()
         yield here
     finally:
-        if here._saver is not None and not here._saver.paused:
+        if here is not None and here._saver is not None and not here._saver.paused:
             here._saver.finish()
         for name in list(os.environ):
             if name.startswith("OUTLAST_"):

@@ -22,6 +22,10 @@ MISSING = object()
 """Nothing stands at this place in the script."""
 
 
+_WRONG = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, ArithmeticError, struct.error)
+"""What the libraries raise when they are given what nobody saved."""
+
+
 class Mismatch(Exception):
     """What was saved does not fit into what the script has now; the text says where and how."""
 
@@ -57,7 +61,9 @@ class Decoder:
             return decoder(self, tree, live, path)  # their errors are the script's own
         try:
             return decoder(self, tree, live, path)
-        except (KeyError, ValueError, TypeError, AttributeError, RuntimeError, struct.error) as error:
+        except ImportError as error:
+            raise Mismatch(f"`{path}` needs `{error.name}`, which cannot be imported here") from error
+        except _WRONG as error:
             raise Malformed(f"{path}: {tag!r} is not well formed: {error}") from error
 
     def _decode_list(self, tree: list[Any], live: Any, path: str) -> list[Any]:

@@ -58,6 +58,8 @@ class Document:
             return work(Decoder(self.tensors))
         except Malformed as error:
             raise disk.damaged(self.folder / disk.STATE, str(error)) from error
+        except RecursionError as error:
+            raise disk.damaged(self.folder / disk.STATE, "it is nested too deeply") from error
         except Mismatch as error:
             raise OutlastError(
                 f"the checkpoint `{self.folder}` does not fit the script: {error}\n\n"
