@@ -278,3 +278,13 @@ def test_stop_works_when_no_supervisor_can_be_started(place: Place, monkeypatch:
     broken.stop(launch)
     assert not alive(pid)
     assert broken.state(launch).condition is Condition.ABSENT
+
+
+def test_a_supervisor_that_cannot_start_is_reported(place: Place) -> None:
+    broken = LocalEngine(place.scratch / "user", SYSTEM, boot=PROGRAM, supervise="outlast.no_such_module")
+    launch = place.launch("finish")
+    broken.start(launch)
+    until(lambda: "No module named outlast.no_such_module" in broken.state(launch).why, "it is said why")
+    engine = place.engine()
+    until(lambda: ended(engine, launch), "a supervisor that can start goes on with it")
+    assert len(place.events(launch, "boot")) == 1

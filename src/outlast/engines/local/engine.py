@@ -71,7 +71,7 @@ class LocalEngine:
         end = self.paths.read_end(launch.id)
         if end is not None:
             return end.state()
-        found = self._machines(launch) if taken else LaunchState(Condition.WAITING, "for the supervisor")
+        found = self._machines(launch) if taken else LaunchState(Condition.WAITING, self._why_not_taken())
         if not arrived and not taken:
             return LaunchState(Condition.ABSENT)
         if self.paths.wished_away(launch.id) and not found.machines:
@@ -159,6 +159,13 @@ class LocalEngine:
             machines=tuple(f"{launch.id}-{directory.path.name}" for directory in running),
             directories=tuple(str(directory.path) for directory in running),
         )
+
+    def _why_not_taken(self) -> str:
+        """A supervisor that cannot even start has said so in its log, which is empty otherwise."""
+        said = (files.read(self.paths.log) or b"").decode(errors="replace").strip().splitlines()
+        if not said or self.bell.heard():
+            return "for the supervisor"
+        return f"for a supervisor, which did not start: {said[-1].strip()} (in `{self.paths.log}`)"
 
     def _why_waiting(self) -> str:
         told = files.read_json(self.paths.supervisor)
