@@ -5,6 +5,10 @@ from __future__ import annotations
 INDEX_EPOCH_MILLISECONDS = 10**13
 """Index names count down from here, so that a plain list shows the newest first (until the year 2286)."""
 
+JOB_ID_LENGTH_MAX = 40
+JOB_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+"""The form of an id (spec/names.py says it in words); written here too, because a list of jobs reads nothing but names."""
+
 INDEX = "index/"
 BUNDLES = "bundles/"
 PACKS = "packs/"
@@ -27,7 +31,7 @@ def index_parts(key: str) -> tuple[float, str, int]:
     """(submitted_at, job, launch) of an index key; ValueError if it is none."""
     inverse, _, rest = key.removeprefix(INDEX).partition("-")
     job, _, launch = rest.rpartition("-")
-    if not job:
+    if not job or len(job) > JOB_ID_LENGTH_MAX or not JOB_ID_CHARACTERS.issuperset(job):
         raise ValueError(key)
     return (INDEX_EPOCH_MILLISECONDS - int(inverse)) / 1000, job, int(launch)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterable
 
-from outlast.errors import StoreUnavailable
-from outlast.store.disk import Disk, is_regular, not_a_directory
+from outlast.errors import Damaged, StoreUnavailable
+from outlast.store.disk import Disk, is_regular, not_a_directory, status_of
 from outlast.store.paths import DISPLACED
 
 PARENTS_TRIES_MAX = 4096
@@ -39,6 +40,19 @@ class Directories:
                 wanted.pop()
                 self._sync_if_there(os.path.dirname(directory))
         raise NotADirectoryError(errno.ENOTDIR, "something that is no directory is in the way", wanted[-1])
+
+    def check_way(self, path: str) -> None:
+        """`Damaged` if a directory between the root and `path` is a link: it would lead out of the home."""
+        at = len(self._root)
+        while (at := path.find("/", at + 1)) > 0:
+            status = status_of(path[:at])
+            if status is None:
+                return
+            if stat.S_ISLNK(status.st_mode):
+                raise Damaged(
+                    f"`{path[:at]}` is a link: the directories of a home are its own",
+                    hint="something else than outlast has changed this home; a home may be a link, what is in it may not",
+                )
 
     def prune(self, directories: Iterable[str]) -> None:
         """Removes those that are empty, and what becomes empty above. A writer that needs one makes it again."""

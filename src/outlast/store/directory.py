@@ -147,6 +147,10 @@ class DirectoryStore:
 
     def _list(self, prefix: str, after: str) -> Iterator[Entry]:
         try:
+            self._path(f"{prefix.rpartition('/')[0]}/x".lstrip("/"))
+        except ValueError:
+            return  # no key begins like this
+        try:
             for key, seen in walk(self._root, prefix, after):
                 entry = _entry(key, self._path(key), seen)
                 if entry is not None:
@@ -155,7 +159,12 @@ class DirectoryStore:
             raise translated(error, "list", f"{self._root}/{prefix}") from error
 
     def _path(self, key: str) -> str:
-        return f"{self._root}/{path_of(key)}"
+        path = f"{self._root}/{path_of(key)}"
+        try:
+            self._directories.check_way(path)
+        except OSError as error:
+            raise translated(error, "reach", path) from error
+        return path
 
 
 def _entry(key: str, path: str, seen: int) -> Entry | None:

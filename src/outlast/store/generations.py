@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 
-from outlast.errors import StoreUnavailable
+from outlast.errors import Damaged, StoreUnavailable
 from outlast.store.directories import Directories
-from outlast.store.disk import read_file, size_of
+from outlast.store.disk import is_regular, read_file, size_of, status_of
 from outlast.store.files import Files
 from outlast.store.paths import MARK
 
@@ -48,6 +48,10 @@ class Generations:
             newest = newest_of(path, low)
             found = read_file(_name(path, newest)) if newest else None
             if found is None:
+                if newest and status_of(_name(path, newest)) is not None and not is_regular(_name(path, newest)):
+                    raise Damaged(
+                        f"`{_name(path, newest)}` is no file", hint="something else than outlast has put it there"
+                    )
                 self._hints.pop(path, None)
                 if newest == 0:
                     return DELETED, 0
