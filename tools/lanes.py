@@ -48,6 +48,11 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
 LANES = ("check", *DIRECTORIES)
 
 WORKERS = 2
+SLEEPY = {"crash": 6, "engines": 3}
+"""Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
+
+NOISE = 2
+"""Machines are noisy: a lane is told when it is over its budget, and fails when it takes this many times as long."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ def run_lane(lane: str) -> Outcome:
 
 def pytest_command(lane: str) -> tuple[str, ...]:
     paths = [f"tests/{name}" for name in DIRECTORIES[lane] if (ROOT / "tests" / name).is_dir()]
-    return ("python", "-m", "pytest", "-q", "-n", str(WORKERS), "--durations=3", *(paths or [f"tests/{lane}"]))
+    workers = str(SLEEPY.get(lane, WORKERS))
+    return ("python", "-m", "pytest", "-q", "-n", workers, "--durations=3", *(paths or [f"tests/{lane}"]))
 
 
 def environment() -> dict[str, str]:
@@ -115,13 +121,23 @@ def record(outcome: Outcome) -> None:
     RECORD.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
+BAD = ("FAILED", "FAR OVER BUDGET")
+
+
+def judged(outcome: Outcome, budget: int) -> str:
+    if not outcome.passed:
+        return "FAILED"
+    if outcome.seconds > NOISE * budget:
+        return "FAR OVER BUDGET"
+    return "over budget" if outcome.seconds > budget else "ok"
+
+
 def report(outcomes: list[Outcome], budgets: dict[str, int]) -> int:
     print("\nlane         seconds  budget")
     bad = 0
     for outcome in outcomes:
-        over = outcome.seconds > budgets[outcome.lane]
-        verdict = "FAILED" if not outcome.passed else "OVER BUDGET" if over else "ok"
-        bad += verdict != "ok"
+        verdict = judged(outcome, budgets[outcome.lane])
+        bad += verdict in BAD
         print(f"{outcome.lane:<12} {outcome.seconds:7.1f}  {budgets[outcome.lane]:6}  {verdict}")
     total = sum(outcome.seconds for outcome in outcomes)
     print(
