@@ -89,7 +89,7 @@ class Bell:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=self.paths.path,
+                cwd="/",  # with -m, modules are looked for where it stands: not among files that anybody may have left
                 env=self._environ(),
                 pass_fds=(lock,),
                 start_new_session=True,
