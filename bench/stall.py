@@ -1,31 +1,24 @@
 """How long training stands still for a save, against a warm one-thread copy of the same bytes.
 
-    python bench/stall.py [MIB]
-
-Interleaved in one process, medians of ten: copy, save of numpy arrays, copy, save of torch tensors. What is timed is the
-boundary of `outlast.steps` at which the snapshot is taken; writing goes on behind it and is waited for outside of the time.
+What is timed is the boundary of `outlast.steps` at which the snapshot is taken; writing goes on behind it and is waited for
+outside of the time. By itself: `python -m bench.stall [MIB]`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROUNDS = 10
+from bench.measure import Row, interleaved, ratio_row, wall
+
+MEBIBYTES = 1024
 TENSORS = 64
-
-
-def timed(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+LIMIT = 1.5
 
 
 class Copy:
@@ -33,71 +26,69 @@ class Copy:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.source = ctypes.create_string_buffer(os.urandom(1) * size, size)
+        self.source = ctypes.create_string_buffer(b"x" * size, size)
         self.target = ctypes.create_string_buffer(size)
 
     def __call__(self) -> float:
-        return timed(lambda: ctypes.memmove(self.target, self.source, self.size))
+        return wall(lambda: ctypes.memmove(self.target, self.source, self.size))()
 
 
 class Save:
-    """A loop whose state is so large; every boundary saves."""
+    """A loop whose state is so large; every boundary that is asked to saves."""
 
-    def __init__(self, folder: Path, parts: dict[str, Any], name: str) -> None:
+    def __init__(self, folder: Path, arrays: list[Any]) -> None:
         import outlast
         from outlast.training import context
 
-        os.environ["OUTLAST_RUN_DIR"] = str(folder / name)
+        os.environ["OUTLAST_RUN_DIR"] = str(folder)
         context.forget()
-        self.arrays = list(parts["arrays"])
-        self.loop = outlast.steps(10**9, outlast.State(**parts), save_steps=10**9, name=name)
+        self.arrays = arrays
+        self.loop = outlast.steps(10**9, outlast.State(arrays=arrays), save_every="1000h", name=folder.name)
         next(self.loop)
-        self.saver = self.loop._loop.context.saver
-        self()
-        self()
+        self.saver = context.current().saver
+        self()  # makes the memory ready
 
     def __call__(self) -> float:
-        for array in self.arrays:
-            array[0] += 1  # a step of training
-        self.saver._arena.wait()
-        self.loop.save()
-        before = self.saver._number
-        seconds = timed(lambda: next(self.loop))
-        self.saver.wait()
-        if self.saver._number == before and self.saver._arena.ready(1):
-            return self()
-        return seconds
+        while True:
+            for array in self.arrays:
+                array[0] += 1  # a step of training
+            self.saver.wait()
+            before = self.saver.saved_step
+            self.loop.save()
+            seconds = wall(lambda: next(self.loop))()
+            if self.saver.saved_step != before:
+                self.saver.wait()
+                return seconds
+            self.saver.wait_for_memory()
 
 
-def measure(mebibytes: int) -> dict[str, float]:
+def rows(scratch: Path, mebibytes: int = MEBIBYTES) -> Iterator[Row]:
     import numpy
     import torch
 
     size = mebibytes << 20
     each = size // TENSORS // 4
-    with tempfile.TemporaryDirectory(dir=os.environ.get("OUTLAST_BENCH_DIR")) as name:
-        copy = Copy(size)
-        arrays = [numpy.random.default_rng(i).random(each, dtype=numpy.float32) for i in range(TENSORS)]
-        tensors = [torch.rand(each) for _ in range(TENSORS)]
-        saves = {
-            kind: Save(Path(name), {"arrays": made}, kind) for kind, made in (("numpy", arrays), ("torch", tensors))
-        }
-        times: dict[str, list[float]] = {"copy": [], "numpy": [], "torch": []}
-        for _ in range(ROUNDS):
-            for kind, save in saves.items():
-                times["copy"].append(copy())
-                times[kind].append(save())
-    return {kind: statistics.median(values) for kind, values in times.items()}
+    chance = numpy.random.default_rng(1)
+    contenders = {
+        "copy": Copy(size),
+        "numpy": Save(scratch / "numpy", [chance.random(each, dtype=numpy.float32) for _ in range(TENSORS)]),
+        "torch": Save(scratch / "torch", [torch.rand(each) for _ in range(TENSORS)]),
+    }
+    medians = interleaved(contenders)
+
+    def per_gib(seconds: float) -> str:
+        return f"{seconds * 1024 / mebibytes:.3f} s"
+
+    for kind, named in (("numpy", "numpy arrays"), ("torch", "torch tensors")):
+        what = f"training stall per GiB of {named} saved"
+        yield ratio_row(what, medians[kind], medians["copy"], "warm one-thread memory copy", LIMIT, per_gib)
 
 
 def main() -> None:
-    mebibytes = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
-    medians = measure(mebibytes)
-    per_gib = 1024 / mebibytes
-    print(f"warm one-thread copy   {medians['copy'] * per_gib:6.3f} s per GiB")
-    for kind in ("numpy", "torch"):
-        ratio = medians[kind] / medians["copy"]
-        print(f"stall of a {kind} save {medians[kind] * per_gib:6.3f} s per GiB   {ratio:4.2f}x")
+    mebibytes = int(sys.argv[1]) if len(sys.argv) > 1 else MEBIBYTES
+    with tempfile.TemporaryDirectory() as scratch:
+        for row in rows(Path(scratch), mebibytes):
+            print(f"{row.what}: {row.ours}; {row.against}; {row.ratio} (at most {row.limit})")
 
 
 if __name__ == "__main__":

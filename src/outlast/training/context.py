@@ -10,7 +10,6 @@ import atexit
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -252,6 +251,8 @@ def _read_attempt(path: Path, environ: Any) -> Attempt:
 
 def scratch_dir(name: str) -> Path:
     """A directory that goes with this process: what is written by hand is not kept."""
+    import tempfile
+
     folder = Path(tempfile.mkdtemp(prefix=f"outlast-{name}-"))
 
     def remove() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shutil
 import threading
 import zlib
@@ -135,7 +134,7 @@ def check_file(path: Path, record: dict[str, Any]) -> None:
 
 
 def new_saving_dir(folder: Path) -> Path:
-    saving = folder / f".saving-{secrets.token_hex(6)}"
+    saving = folder / f".saving-{os.urandom(6).hex()}"
     saving.mkdir(parents=True)
     return saving
 
@@ -231,7 +230,7 @@ def forget_old(folder: Path, keep: int = KEPT_CHECKPOINTS) -> list[Found]:
     """Removes all but the newest; returns those that are left. Taken out of sight first, so that no half is ever seen."""
     found = list_checkpoints(folder, skip_damaged=True)
     for one in found[keep:]:
-        away = folder / f".removing-{secrets.token_hex(6)}"
+        away = folder / f".removing-{os.urandom(6).hex()}"
         os.rename(one.path, away)
         shutil.rmtree(away, ignore_errors=True)
     return found[:keep]

@@ -151,7 +151,7 @@ class Encoder:
         if isinstance(value, dict):
             return self._encode_mapping(value, kind, path)
         if kind is list:
-            return self._items(value, path)
+            return value if _is_plain(value) else self._items(value, path)
         if is_named_tuple(value):
             fields = [[field, self.encode(getattr(value, field), f"{path}.{field}")] for field in value._fields]
             return {"$": "named", "name": kind.__name__, "v": fields}
@@ -205,6 +205,16 @@ _CONTAINERS: dict[type, str] = {
     set: "set",
     frozenset: "frozenset",
 }
+
+
+def _is_plain(values: list[Any]) -> bool:
+    """A long list of numbers or words, as a history is, stands for itself: looked at by the interpreter's own loops only."""
+    kinds = set(map(type, values))
+    if kinds == {float}:
+        return all(map(math.isfinite, values))
+    if kinds == {int}:
+        return bool(min(values) >= -INTEGER_MAX and max(values) <= INTEGER_MAX)
+    return kinds <= {str, bool, type(None)}
 
 
 def _container(kind: type) -> str | None:

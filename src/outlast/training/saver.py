@@ -124,6 +124,10 @@ class Saver:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
+    def wait_for_memory(self) -> None:
+        """Until the memory for the next snapshot is ready: only for those who measure."""
+        self._arena.wait()
+
     def finish(self) -> None:
         """At the end of the process: what has been begun is finished, also after an error in the script."""
         if not self.paused:
@@ -161,7 +165,7 @@ class Saver:
         self._write(save, saving.live_pieces(save.plan))
         stall = SYSTEM.monotonic() - begun_at
         self._seconds["saving"] += stall
-        self.cost = Cost(stall, stall)
+        self.cost = Cost(stall, 0.0)
         self._write_timings()
 
     def _keep_outputs(self, save: Save) -> None:

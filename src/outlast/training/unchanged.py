@@ -9,7 +9,7 @@ from outlast.training.encode import Leaf
 from outlast.training.say import say
 
 FIRST_LOOK_BYTES_MAX = 16 << 20
-"""Larger arrays are first looked at in their first save, where it costs the training nothing."""
+"""So much is looked at before the first step; the rest first in its first save, where it costs the training nothing."""
 
 
 class Unchanged:
@@ -25,8 +25,10 @@ class Unchanged:
                 yield leaf
 
     def first_look(self, leaves: Iterable[Leaf], step: int) -> None:
+        left = FIRST_LOOK_BYTES_MAX
         for leaf in self.watched(leaves):
-            if leaf.layout.nbytes <= FIRST_LOOK_BYTES_MAX:
+            left -= leaf.layout.nbytes
+            if left >= 0:
                 self._seen[leaf.name] = (zlib.crc32(leaf.library.raw(leaf.value)), step)
 
     def look(self, contents: Iterable[tuple[Leaf, memoryview]], step: int) -> None:
