@@ -267,3 +267,20 @@ def test_a_dry_run_does_not_even_make_the_users_directory(user: User) -> None:
     user.write("train.py", "")
     assert user.outlast("run", "--dry-run", "train.py").code == 0
     assert not user.outlast_dir.exists()
+
+
+def test_a_number_that_is_too_small_is_answered_with_the_legal_ones_and_named_once(user: User) -> None:
+    user.write("train.py", "")
+    assert user.outlast("run", "--cpus", "-1", "train.py").err.startswith(
+        "error: `--cpus -1` is not between 1 and 4,096\n"
+    )
+    assert user.outlast("run", "--gpus", "L4", "train.py").err.startswith(
+        "error: `--gpus` is a whole number, not `L4`\n"
+    )
+
+
+def test_the_id_of_a_job_that_succeeded_is_answered_with_what_can_be_done(user: User) -> None:
+    user.write("train.py", "")
+    assert user.outlast("run", "--job-id", "mine", "train.py").code == 0
+    again = user.outlast("run", "--job-id", "mine", "train.py")
+    assert again.code == 2 and "hint: `--from mine`, or another `--job-id`" in again.err

@@ -68,7 +68,7 @@ def test_commands_that_do_not_exist_yet_are_not_pretended(user: User, command: s
         ("--cpus", "two", "whole number"),
         ("--cpus", "0", "between 1 and"),
         ("--gpus", "L4", "whole number"),
-        ("--gpus", "-1", "whole number"),
+        ("--gpus", "-1", "between 0 and 64"),
         ("--retries", "many", "whole number"),
         ("--max-run", "soon", "`30m`"),
         ("--stall", "1 fortnight", "`30m`"),

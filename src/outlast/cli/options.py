@@ -33,7 +33,8 @@ class Value(ParamType):
         except ValueError:
             raise UsageError(f"`{option}` is `{value}`, and that is not {self._legal}", hint=_hint(ctx)) from None
         except OutlastError as error:
-            raise UsageError(f"`{option}`: {error.message}", state=error.state, hint=error.hint) from error
+            named = error.message if error.message.startswith(f"`{option}") else f"`{option}`: {error.message}"
+            raise UsageError(named, state=error.state, hint=error.hint) from error
 
 
 def _hint(ctx: click.Context | None) -> str:

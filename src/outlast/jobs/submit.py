@@ -20,7 +20,7 @@ from outlast.folder.content import download, pinned, select
 from outlast.folder.folder import nonce
 from outlast.folder.home import Home
 from outlast.folder.publish import publish
-from outlast.folder.records import Checkpoint, File, Head, LaunchRecord, Manifest, Part
+from outlast.folder.records import Checkpoint, File, Head, LaunchRecord, Manifest, Part, State
 from outlast.folder.sound import legal_path
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job, as_launch
@@ -133,7 +133,8 @@ def carry_out(world: World, planned: Plan) -> Submitted:
         raise UsageError(
             f"there is a job `{job.id}` already, and it has {head.state.value}",
             state="nothing was started, nothing is being spent",
-            hint=f"`outlast resume {job.id}`, or another `--job-id`",
+            hint=(f"`--from {job.id}`" if head.state is State.SUCCEEDED else f"`outlast resume {job.id}`")
+            + ", or another `--job-id`",
         )
     start(world, job, spec, head)
     return Submitted(job, planned, spec, there)

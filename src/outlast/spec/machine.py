@@ -16,7 +16,8 @@ def check_machine(cpus: int, gpus: int) -> Machine:
 
 def parse_count(option: str, text: str, lowest: int, highest: int) -> int:
     """A whole number as it was typed."""
-    if not (text.isascii() and text.isdigit()):
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()):
         raise UsageError(f"`{option}` is a whole number, not {shown(text)}", hint=f"`{option} {max(lowest, 1)}`")
     return _within(option, int(text[:20]), lowest, highest)
 
