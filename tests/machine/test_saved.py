@@ -12,6 +12,7 @@ from outlast.agent.child import Changed, Saved
 from outlast.clock import SYSTEM
 from outlast.host import system
 from outlast.machine import settle, unmodified
+from outlast.machine.disk_file import DiskFile, Seen
 from outlast.machine.trainer import ProcessChild
 from outlast.testing.engine_place import until
 from tests.machine.conftest import Bench, log, start_of, wait_for_exit
@@ -417,3 +418,24 @@ def test_looking_costs_little_however_many_files_there_are(tmp_path: Path) -> No
     for _ in range(1000):
         watching.look()
     assert len(looks) < 20, "asked too early it does not look"
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_change_is_seen_before_during_and_after_reading(tmp_path: Path, held: bool) -> None:
+    path = tmp_path / "last.bin"
+    for moment in ("before", "during"):
+        path.write_bytes(bytes(3 << 20))
+        file = DiskFile("checkpoint/last.bin", path, Seen.of(path.stat()))
+        if held:
+            file.hold()
+        SYSTEM.sleep(0.01)  # the file system's clock ticks
+        read = 0
+        if moment == "before":
+            path.write_bytes(b"x" * (3 << 20))
+        with pytest.raises(Changed):
+            for chunk in file.chunks(0, file.bytes):
+                read += len(chunk)
+                if moment == "during":
+                    path.write_bytes(b"x" * (3 << 20))
+        assert (read == 0) == (moment == "before"), "nothing is sent for nothing"
+        file.release()
