@@ -82,9 +82,9 @@ def _moment(random: Random, fault_seconds: float) -> float:
 
 def _chances(random: Random, people: People) -> dict[str, float]:
     """A random few of all kinds. In two schedules of five no request fails by chance: then one can tell who is late."""
-    calm = random.random() < 0.4
+    calm = random.random() < 0.35
     kinds = (*(() if calm else WEATHER), *BLOWS, *CIRCUMSTANCES)
-    chances = {kind: _chance(kind, random) for kind in kinds if random.random() < 0.35}
+    chances = {kind: _chance(kind, random) for kind in kinds if random.random() < 0.4}
     if people.deletes:
         chances.pop("late write", None)
     return chances

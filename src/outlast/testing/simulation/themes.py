@@ -11,7 +11,9 @@ from outlast.testing.simulation.options import Options, People
 
 def draw(random: Random, options: Options) -> Options:
     name = random.choice(sorted(THEMES))
-    return replace(THEMES[name](random, options), theme=name)
+    drawn = THEMES[name](random, options)
+    also = {"damaged part": 1.0} if random.random() < 0.3 else {}
+    return replace(drawn, theme=name, chances={**drawn.chances, **also})
 
 
 def _agents(random: Random, options: Options) -> Options:
@@ -94,7 +96,7 @@ def _silence(random: Random, options: Options) -> Options:
     return replace(
         options,
         chances={"answer lost": 0.1, "late write": 0.25, "agent killed": 1.0, "preempted 0 s": 1.0},
-        retrying=False,
+        retrying=random.random() < 0.4,
         storm_at=15.0,
         workers=random.choice((1, 2, 3)),
     )
