@@ -20,10 +20,10 @@ EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 DIGEST_FORM = re.compile(r"[0-9a-f]{64}")
 
 _CANONICAL = re.compile(
-    rb"(?!/)(?:(?!\.{1,2}(?:/|$)|\.[gG][iI][tT](?:/|$))[^/\0\\]{1,255}(?:/(?!$)|$))+",
+    rb"(?!/)(?:(?!\.{1,2}(?:/|\Z)|\.[gG][iI][tT](?:/|\Z))[^/\0\\]{1,255}(?:/(?!\Z)|\Z))+",
     re.DOTALL,
 )
-_NOT_CANONICAL = re.compile(rb"(?:^|[/\0])(?:\.{0,2}|\.[gG][iI][tT])(?=[/\0]|$)|\\")
+_NOT_CANONICAL = re.compile(rb"(?:^|[/\0])(?:\.{0,2}|\.[gG][iI][tT])(?=[/\0]|\Z)|\\")
 
 
 class File(NamedTuple):
