@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from outlast.errors import Damaged
+from outlast.errors import Damaged, NewerFormat
 from outlast.folder.content import download, read_manifest
 from outlast.folder.records import Checkpoint
 from outlast.jobs.job import Job
@@ -34,6 +34,6 @@ def _state(job: Job, checkpoint: Checkpoint, *, read_parts: bool) -> CheckpointS
         for file in manifest.files if read_parts else ():
             for _ in download(job.folder, file):
                 pass
-    except Damaged as error:
+    except (Damaged, NewerFormat) as error:
         return CheckpointState(checkpoint, problem=error.message)
     return CheckpointState(checkpoint, len(manifest.files))
