@@ -40,7 +40,8 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "crash": ("crash",),
     "simulation": ("simulation",),
     "drills": ("drill",),
-    "cli": ("cli", "bad_input"),
+    "cli": ("cli",),
+    "bad_input": ("bad_input",),
     "project": ("project",),
 }
 """Lane -> directories under tests/."""

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ class User:
 
     root: Path
     env: dict[str, str] = field(default_factory=dict)
+    become: Callable[[], None] | None = None
+    """What each process does before it is outlast: gives up rights, enters a place of its own."""
 
     @property
     def outlast_dir(self) -> Path:
@@ -72,15 +75,16 @@ class User:
             **changes,
         }
 
-    def outlast(self, *args: str | bytes, **changes: str) -> Said:
+    def outlast(self, *args: str | bytes, cwd: Path | None = None, **changes: str) -> Said:
         done = subprocess.run(
             [*OUTLAST, *args],
-            cwd=self.work,
+            cwd=cwd or self.work,
             env=self.environ(**changes),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS_MAX,
             check=False,
+            preexec_fn=self.become,
         )
         return Said(
             done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), done.stdout
@@ -94,6 +98,7 @@ class User:
             stdin=subprocess.DEVNULL,
             stdout=extra.pop("stdout", subprocess.PIPE),
             stderr=extra.pop("stderr", subprocess.PIPE),
+            preexec_fn=self.become,
             **extra,
         )
 
