@@ -1,0 +1,183 @@
+"""A full disk, wherever it is: said in plain words, nothing committed is lost, and all goes on when there is room again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.bad_input.damage import read
+from tests.bad_input.surroundings import assert_nothing_runs, small_disk, wait_for
+from tests.cli.user import User
+
+READING = (["jobs"], ["show"], ["logs"], ["checkpoints", "--verify"], ["pull", "--to", "pulled"])
+"""Who only reads needs no room."""
+
+
+def assert_full(code: int, err: str) -> None:
+    assert code == 6 and "no space left" in err.lower(), (code, err)
+    assert "error: " in err and "hint: " in err and "Traceback" not in err
+
+
+def test_a_submit_to_a_full_home_is_refused_and_can_be_made_again_when_there_is_room(user: User) -> None:
+    user.write("train.py", "print('trained')")
+    with small_disk(user, user.root / "disk", "600k") as disk:
+        home = ["--home", str(disk.path / "home")]
+        assert user.outlast("run", *home, "--job-id", "first", "train.py").code == 0
+        disk.fill()
+        said = user.outlast("run", *home, "--job-id", "second", "train.py")
+        assert_full(said.code, said.err)
+        assert_nothing_runs(user)
+        assert [row["job"] for row in user.outlast("jobs", "--json").json] == ["first"]
+        for command in READING:
+            assert user.outlast(*command).code == 0, command
+        for command in (["resume", "first"], ["stop", "first"]):
+            assert "Traceback" not in user.outlast(*command).err
+        disk.free()
+        assert user.outlast("run", *home, "--job-id", "second", "train.py").out == "trained\n"
+
+
+def test_a_bundle_that_does_not_fit_leaves_nothing_behind(user: User) -> None:
+    user.write("train.py", "print('trained')")
+    (user.work / "data.bin").write_bytes(os.urandom(2 << 20))
+    with small_disk(user, user.root / "disk", "1m") as disk:
+        home = ["--home", str(disk.path / "home")]
+        said = user.outlast("run", *home, "train.py")
+        assert_full(said.code, said.err)
+        assert sum(path.stat().st_size for path in disk.seen.rglob("*") if path.is_file()) < 1 << 16
+        (user.work / "data.bin").unlink()
+        assert user.outlast("run", *home, "train.py").code == 0
+
+
+TRAINS_ON = """
+import pathlib, sys, time
+import outlast
+
+signs = pathlib.Path(sys.argv[1])
+for step in outlast.steps(60, outlast.State(n=0), save_steps=2):
+    print("step", step, "x" * 1000, flush=True)
+    if step == 40:
+        (signs / "reached").touch()
+    while step == 40 and not (signs / "freed").exists():
+        time.sleep(0.01)
+    while step == 10 and not (signs / "full").exists():
+        time.sleep(0.01)
+    time.sleep(0.01)
+"""
+
+
+def test_training_goes_on_while_the_home_is_full_and_commits_when_there_is_room(user: User) -> None:
+    user.write("train.py", TRAINS_ON)
+    signs = user.root / "signs"
+    signs.mkdir()
+    with small_disk(user, user.root / "disk", "2m") as disk:
+        home = ["--home", str(disk.path / "home")]
+        said = user.outlast("run", "--detach", *home, "--job-id", "long", "train.py", "--", str(signs))
+        assert said.code == 0, said.err
+        head = disk.seen / "home" / "jobs" / "long" / "head.json"
+        wait_for(lambda: bool(read(head)["checkpoints"]), "the first commit")
+        disk.fill()
+        committed = read(head)["best_step"]
+        (signs / "full").touch()
+        wait_for((signs / "reached").exists, "step 40, with no room for a commit")
+        assert read(head)["best_step"] < 40
+        for command in READING:
+            assert user.outlast(*command).code == 0, command
+        assert user.outlast("show", "--json").json["state"] == "running"
+        assert read(head)["best_step"] in range(committed, 40)
+        disk.free()
+        (signs / "freed").touch()
+        wait_for(lambda: bool(read(head)["state"] == "succeeded"), "the end")
+        document = user.outlast("show", "--json").json
+        assert document["attempts"] == 1 and document["checkpoints"][-1]["step"] == 60
+        logs = user.outlast("logs")
+        assert [int(line.split()[1]) for line in logs.out.splitlines()] == list(range(60)) and logs.err == ""
+
+
+FILLS = """
+import os, pathlib
+directory = pathlib.Path(os.environ["{}"])
+print("filling", flush=True)
+with open(directory / "ckpt-1.bin", "wb", buffering=0) as file:
+    while True:
+        file.write(b"x" * 65536)
+"""
+
+
+@pytest.mark.parametrize("where", ["OUTLAST_OUTPUT_DIR", "OUTLAST_CHECKPOINT_DIR", "TMPDIR"])
+def test_a_trainer_that_fills_its_machines_disk_fails_for_that_and_says_so(user: User, where: str) -> None:
+    user.write("train.py", FILLS.format(where))
+    with small_disk(user, user.root / "disk", "8m") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"), TMPDIR=str(disk.path))
+        home = ["--home", str(user.root / "home")]
+        said = user.outlast("run", *home, "train.py")
+        assert said.code == 1 and "disk was full" in said.err, said.err
+        assert "No space left on device" in said.out
+        (attempt,) = user.outlast("show", *home, "--json").json["attempt_list"]
+        assert (attempt["cause"], attempt["exit_code"]) == ("disk full", 1)
+        assert_nothing_runs(user)
+        (disk.seen / "ckpt-1.bin").unlink(missing_ok=True)
+        user.write("train.py", "print('room again')")
+        assert user.outlast("run", *home, "train.py").out == "room again\n"
+
+
+def test_a_checkpoint_that_does_not_fit_on_the_next_machine_fails_the_job_for_that(user: User) -> None:
+    user.write(
+        "train.py",
+        "import os, pathlib, sys\npath = pathlib.Path(os.environ['OUTLAST_CHECKPOINT_DIR'])\n"
+        "(path / 'ckpt-1.bin').write_bytes(os.urandom(6 << 20)); sys.exit(3)",
+    )
+    home = ["--home", str(user.root / "home")]
+    assert user.outlast("run", *home, "--job-id", "large", "train.py").code == 1
+    with small_disk(user, user.root / "disk", "4m") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        said = user.outlast("resume", *home, "large")
+        assert said.code == 1 and "disk was full" in said.err, said.err
+        assert user.outlast("show", *home, "--json").json["attempt_list"][-1]["cause"] == "disk full"
+        assert_nothing_runs(user)
+    user.become = None
+    del user.env["OUTLAST_DIR"]
+    assert user.outlast("checkpoints", *home, "--verify").code == 0
+
+
+def test_a_user_directory_without_any_room_is_told(user: User) -> None:
+    user.write("train.py", "print('trained')")
+    with small_disk(user, user.root / "disk", "300k") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        (disk.seen / "outlast").mkdir()
+        disk.fill()
+        home = ["--home", str(user.root / "home")]
+        said = user.outlast("run", *home, "train.py")
+        assert said.code in (1, 6) and "Traceback" not in said.err and "bug in outlast" not in said.err, said.err
+        assert "o space left" in said.err
+        assert_nothing_runs(user)
+
+
+def test_a_pull_to_a_full_disk_keeps_what_was_pulled_and_goes_on_elsewhere(user: User) -> None:
+    user.write(
+        "train.py",
+        "import os, pathlib\npath = pathlib.Path(os.environ['OUTLAST_OUTPUT_DIR'])\n"
+        "for number in range(4): (path / f'file-{number}').write_bytes(os.urandom(40_000))",
+    )
+    assert user.outlast("run", "train.py").code == 0
+    with small_disk(user, user.root / "disk", "100k") as disk:
+        said = user.outlast("pull", "--to", str(disk.path / "to"))
+        assert_full(said.code, said.err)
+        outputs = disk.seen / "to" / "outputs"
+        assert sorted(path.name for path in outputs.iterdir()) == ["file-0", "file-1"]
+        assert all(path.stat().st_size == 40_000 for path in outputs.iterdir())
+        (outputs / "file-0").unlink()
+        assert user.outlast("pull", "*/file-3", "--to", str(disk.path / "to")).code == 0
+    user.become = None
+    said = user.outlast("pull", "--to", "elsewhere", "--json")
+    assert said.code == 0 and len(said.json["files"]) == 4
+
+
+def test_a_full_disk_behind_the_followed_log_is_no_success_and_the_job_goes_on(user: User) -> None:
+    user.write("train.py", "import time\nprint('x' * 1_000_000, flush=True)\ntime.sleep(1)")
+    with Path("/dev/full").open("wb") as full:
+        follower = user.start("run", "--job-id", "told", "train.py", stdout=full)
+        _, err = follower.communicate(timeout=60)
+    assert follower.returncode == 6 and b"No space left on device" in err and b"Traceback" not in err
+    wait_for(lambda: user.outlast("show", "--json", "told").json["state"] == "succeeded", "the end of the job")
