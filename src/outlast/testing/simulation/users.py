@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from outlast.errors import Damaged, NotFound, OutlastError, UsageError
 from outlast.folder.content import download, pinned, select
 from outlast.folder.home import Home
-from outlast.folder.records import Head, Manifest, Pin
+from outlast.folder.records import Head, Manifest
 from outlast.jobs import delete, look, resume, stop, submit
 from outlast.jobs import world as jobs_world
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
-from outlast.spec.record import decode
 from outlast.spec.spec import Machine, Provenance, Spec, Target, TargetKind
 from outlast.testing.simulation.clock import SimulatedClock
 from outlast.testing.simulation.engine import SimulatedEngine
@@ -132,13 +131,12 @@ class Users:
         """A slow reader: what it has pinned stays whole until it is done."""
         folder = self._job(laptop).folder
         manifests: list[Manifest] = []
-        held: set[str] = set()
-        others = {pin.key for pin in self.world.bucket.list(folder.keys.pins, "", None)}
+        refused = self.world.history.faults["store full"]
+        without_hold = False
         try:
             with pinned(folder, _last_and_outputs) as manifests:
                 # A full home is read without a hold, and nothing was promised then.
-                pins = {pin.key for pin in self.world.bucket.list(folder.keys.pins, "", None)} - others
-                held = {decode(Pin, self.world.bucket.get(key).data, key).manifest for key in pins}
+                without_hold = self.world.history.faults["store full"] > refused
                 for file in (file for manifest in manifests for file in manifest.files):
                     laptop.clock.sleep(self.world.random.uniform(0.1, 60.0))
                     b"".join(download(folder, file))
@@ -146,7 +144,7 @@ class Users:
             return
         except Damaged as error:
             parts = {part.key for manifest in manifests for file in manifest.files for part in file.parts}
-            whole = {one.name for one in manifests} <= held and not self.world.chaos.damaged & parts
+            whole = not without_hold and not self.world.chaos.damaged & parts
             if whole and not self.world.deleted:
                 self.world.history.violated(f"a reader that had pinned {[one.name for one in manifests]} met: {error}")
 
