@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from outlast.testing.simulation.planted import ALL
 from outlast.testing.simulation.planted.plant import Planted
 
-SEEDS_MAX = 1000
+SEEDS_MAX = 2000
 """A bug that so many schedules do not catch has survived."""
 
 CLUMSY = ("TypeError", "AttributeError", "NameError", "ImportError")
