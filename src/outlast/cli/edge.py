@@ -10,7 +10,16 @@ from typing import Any
 
 from outlast.cli.clean import printable
 from outlast.cli.terminal import paint, say
-from outlast.errors import EXIT_DENIED, EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_STORE, OutlastError
+from outlast.errors import (
+    EXIT_DENIED,
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_FOUND,
+    EXIT_STORE,
+    NotFound,
+    OutlastError,
+)
 
 CODE_OF_ERRNO = {
     errno.ENOSPC: EXIT_STORE,
@@ -49,6 +58,10 @@ def end_with(error: BaseException) -> int:
         return _end(tell, error, error.exit_code)
     if isinstance(error, KeyboardInterrupt):
         return _end(say, "interrupted", EXIT_INTERRUPTED)
+    if isinstance(error, FileNotFoundError) and _nowhere():
+        return _end(
+            tell, NotFound("the directory that you stand in is gone", hint="`cd` to another one"), EXIT_NOT_FOUND
+        )
     if isinstance(error, OSError) and error.errno in CODE_OF_ERRNO:
         return _end(_tell_machine, error, CODE_OF_ERRNO[error.errno])
     return _end(_tell_bug, error, EXIT_FAILED)
@@ -93,6 +106,14 @@ def _lines(text: str) -> str:
 def _tell_machine(error: OSError) -> None:
     where = f"`{os.fsdecode(error.filename)}`: " if isinstance(error.filename, (str, bytes)) else ""
     tell(OutlastError(f"{where}{error.strerror}"))
+
+
+def _nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _tell_bug(error: BaseException) -> None:

@@ -106,7 +106,7 @@ def safe_path(root: Path, path: str) -> Path:
 
 def _is_there(target: Path, file: File) -> bool:
     try:
-        if target.stat().st_size != file.bytes:
+        if not target.is_file() or target.stat().st_size != file.bytes:
             return False
         check = hashlib.sha256()
         with target.open("rb") as stream:
@@ -122,7 +122,8 @@ def _write(folder: Folder, file: File, target: Path) -> None:
     partial = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.pulling")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as stream:
+        partial.unlink(missing_ok=True)  # of a pull that was killed
+        with partial.open("xb") as stream:
             for chunk in download(folder, file):
                 stream.write(chunk)
         partial.chmod(0o755 if file.mode & 0o100 else 0o644)
@@ -130,7 +131,14 @@ def _write(folder: Folder, file: File, target: Path) -> None:
     except OSError as error:
         raise _translated(error, target) from error
     finally:
+        _discard(partial)
+
+
+def _discard(partial: Path) -> None:
+    try:
         partial.unlink(missing_ok=True)
+    except OSError:
+        pass  # it was never made, and whoever is told of that needs no second word
 
 
 def _translated(error: OSError, target: Path) -> OutlastError:

@@ -61,6 +61,8 @@ def _file_target(text: str, directory: Path) -> Target:
         )
     if path.is_dir():
         raise _directory_given(text, path, inside)
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{shown(text)} is no file", hint=FORMS)  # a pipe would have us wait
     return Target(_kind(text, path), inside)
 
 
