@@ -52,7 +52,7 @@ WORKERS = 2
 SLEEPY = {"crash": 6, "engines": 3}
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 
-NOISE = 2
+NOISE = 4
 """Machines are noisy: a lane is told when it is over its budget, and fails when it takes this many times as long."""
 
 

@@ -41,7 +41,7 @@ def test_a_lane_without_a_budget_is_refused() -> None:
     [
         (lanes.Outcome("store", 4.0, passed=True), 0),
         (lanes.Outcome("store", 6.0, passed=True), 0),
-        (lanes.Outcome("store", 11.0, passed=True), 1),
+        (lanes.Outcome("store", 21.0, passed=True), 1),
         (lanes.Outcome("store", 4.0, passed=False), 1),
     ],
 )
