@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from outlast.testing.simulation import themes
@@ -15,6 +16,12 @@ def draw(seed: int) -> Options:
     if options.chances and random.random() < 0.5:
         return themes.draw(random, options)
     return options
+
+
+def draw_theme(seed: int, theme: str) -> Options:
+    """The schedule of that seed if it had to be about this theme."""
+    random = Random(f"options {seed}")
+    return replace(themes.THEMES[theme](random, _anything(random, seed)), theme=theme)
 
 
 def _anything(random: Random, seed: int) -> Options:

@@ -6,12 +6,12 @@ import json
 import multiprocessing
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from outlast.testing.simulation import checks
 from outlast.testing.simulation.checks.check import Check
-from outlast.testing.simulation.draw import draw
+from outlast.testing.simulation.draw import draw, draw_theme
 from outlast.testing.simulation.history import Event, Write
 from outlast.testing.simulation.options import Options
 from outlast.testing.simulation.world import World
@@ -93,6 +93,11 @@ def run_one(seed: int, *, tracing: bool = False, options: Options | None = None)
 def try_job(seed: int) -> list[str]:
     """The promises that one schedule broke."""
     return run_one(seed).violations
+
+
+def try_theme(theme: str) -> Callable[[int], list[str]]:
+    """The same for schedules about one theme only: for what seldom matters elsewhere."""
+    return lambda seed: run_one(seed, options=draw_theme(seed, theme)).violations
 
 
 def _attach(world: World, found: Sequence[Check]) -> None:

@@ -126,12 +126,14 @@ ALL = (
         "a preemption costs at most the time since the last checkpoint",
         REFERENCE,
         (SimulatedChild, "notice", _deaf),
+        theme="notices",
     ),
     plant(
         "deadline not kept",
         "the agent ends before the deadline",
         ISSUE,
         (Vigil, "look", around(Vigil.look, _no_deadline)),
+        theme="wishes",
     ),
     plant(
         "final before the last commit",
@@ -144,6 +146,7 @@ ALL = (
         "a success names its last checkpoint",
         FOUND,
         (AttemptLife, "_last_commit", around(AttemptLife._last_commit, _abandon_is_fence)),
+        theme="notices",
     ),
     plant(
         "retry charged twice",
@@ -162,6 +165,7 @@ ALL = (
         "the reason is on disk before the trainer is ended",
         FOUND,
         (Vigil, "__init__", around(Vigil.__init__, _forgets_why)),
+        theme="agents",
     ),
     plant(
         "head written at once",

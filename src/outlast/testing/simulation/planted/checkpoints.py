@@ -178,6 +178,7 @@ ALL = (
         "only attempts up to one's own",
         f"{GARBAGE}: gcmode='all'",
         (Mirror, "sweep", _sweep_everything),
+        theme="zombies",
     ),
     plant(
         "upload in flight collected",

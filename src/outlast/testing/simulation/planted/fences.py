@@ -181,6 +181,7 @@ ALL = (
         "a machine that was replaced at its rank powers off",
         f"{GATHER}: hist=False",
         (Fence, "was_replaced", _was_never_replaced),
+        theme="zombies",
     ),
     plant(
         "nonce kept in memory",
@@ -199,6 +200,7 @@ ALL = (
         "a swap is tried again with the same op_id",
         FOUND,
         (Fence, "_begin", around(Fence._begin, _begin_with_new_nonce)),
+        theme="silence",
     ),
     plant(
         "claim that wedges",

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from outlast.testing.simulation.run import try_job
+from outlast.testing.simulation.run import try_job, try_theme
 
 ISSUE = "the issue's list"
 GATHER = "model gather"
@@ -48,8 +48,9 @@ def _replaced(replacements: tuple[tuple[Any, str, Any], ...]) -> Iterator[None]:
         yield
 
 
-def plant(name: str, rule: str, source: str, *replacements: tuple[Any, str, Any]) -> Planted:
-    return Planted(name, rule, source, replacements, try_job)
+def plant(name: str, rule: str, source: str, *replacements: tuple[Any, str, Any], theme: str = "") -> Planted:
+    """`theme`: where it must be caught, if it seldom matters elsewhere."""
+    return Planted(name, rule, source, replacements, try_theme(theme) if theme else try_job)
 
 
 def around(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
