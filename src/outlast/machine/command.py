@@ -18,11 +18,13 @@ PORT_FIRST, PORT_COUNT = 20000, 12000
 
 
 def argv(target: Target, python: str, work: Path, args: tuple[str, ...]) -> tuple[str, ...]:
+    # An interpreter would take a script's name that begins with a dash for an option of its own.
+    script = f"./{target.value}" if target.value.startswith("-") else target.value
     if target.kind is TargetKind.SCRIPT:
-        return (python, target.value, *args)
+        return (python, script, *args)
     if target.kind is TargetKind.MODULE:
         return (python, "-m", target.value, *args)
-    return (*interpreter(work / target.value), target.value, *args)
+    return (*interpreter(work / target.value), script, *args)
 
 
 def interpreter(script: Path) -> tuple[str, ...]:
