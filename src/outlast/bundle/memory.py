@@ -69,7 +69,7 @@ class Memory:
         parts = self._read(f"{name}.tree")
         try:
             return None if parts is None else _tree_from(parts)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             return None
 
     def keep(self, name: str, kept: Kept) -> None:
@@ -84,7 +84,7 @@ class Memory:
         parts = self._read(f"{_name(home)}.home")
         try:
             return ({}, {}) if parts is None else _places_from(parts)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             return {}, {}
 
     def keep_places(self, home: str, places: dict[str, Place], packs: dict[str, int]) -> None:

@@ -31,7 +31,7 @@ def index_parts(key: str) -> tuple[float, str, int]:
     """(submitted_at, job, launch) of an index key; ValueError if it is none."""
     inverse, _, rest = key.removeprefix(INDEX).partition("-")
     job, _, launch = rest.rpartition("-")
-    if not job or len(job) > JOB_ID_LENGTH_MAX or not JOB_ID_CHARACTERS.issuperset(job):
+    if not job or job[0] == "-" or len(job) > JOB_ID_LENGTH_MAX or not JOB_ID_CHARACTERS.issuperset(job):
         raise ValueError(key)
     return (INDEX_EPOCH_MILLISECONDS - int(inverse)) / 1000, job, int(launch)
 

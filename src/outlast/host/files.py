@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
         return None
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

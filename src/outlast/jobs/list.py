@@ -103,7 +103,7 @@ class _Remembered:
             document = json.loads(self._path.read_bytes())
             if document["home"] == home.url:
                 self._rows = dict(document["rows"])
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return
 
     def get(self, key: str) -> Row | None:

@@ -101,7 +101,7 @@ class World:
     def _known_homes(self) -> list[str]:
         try:
             known = json.loads((self.user_dir / "homes.json").read_text())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return []
         return [url for url in known if isinstance(url, str)] if isinstance(known, list) else []
 
