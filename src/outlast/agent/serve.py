@@ -51,8 +51,9 @@ class _Service:
                     return False
                 self.clock.sleep(self.random.uniform(0.5, 10.0))
                 continue
-            except (NewerFormat, Damaged):
-                # Nothing may be written over what cannot be read; the next command says what is wrong with it.
+            except (NewerFormat, Damaged, KeyMissing):
+                # Nothing may be written over what cannot be read; the next command says what is wrong with it. And what head
+                # named a moment ago is gone only with the whole job.
                 self.child.end()
                 return True
             if done is not None:

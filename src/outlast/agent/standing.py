@@ -31,6 +31,10 @@ AWAY = (StoreUnavailable, StoreFull, Denied)
 T = TypeVar("T")
 
 
+ENDING_OPS = ("stop", "final")
+"""What clears the nonce when it is done."""
+
+
 class Offline(Exception):
     """The store was away for longer than a machine may wait."""
 
@@ -87,6 +91,8 @@ class Standing:
             self.at = self.folder.amend(self.at, self.nonce, change, f"{self.nonce}-{op}")
         finally:
             self._written_at = self.clock.monotonic()
+        if self.at.head.nonce != self.nonce and op not in ENDING_OPS:
+            raise Fenced  # it was done, we never heard of it, and somebody else has taken over since
 
     def _patiently(self, action: Callable[[], T]) -> T:
         """Until it is done, or the store was away for too long."""

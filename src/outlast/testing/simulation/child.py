@@ -117,7 +117,7 @@ class SimulatedChild:
         self._streams = self._world.truth.streams(start.attempt, self.rank, self.machine_name)
         self._first_step = self._world.truth.begins(self._machine, start, dict(self._files))
         self._write("log", f"attempt {start.attempt} rank {self.rank} begins at step {self._first_step}\n")
-        self._trainers = self._world.trainers(start.attempt)
+        self._trainers = self._world.trainers(self._machine.launch_id, start.attempt)
         self._trainers.join(self, self._first_step, damaged=bool(self._world.chaos.damaged))
 
     def started(self, attempt: int) -> bool:

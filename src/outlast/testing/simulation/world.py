@@ -59,7 +59,7 @@ class World:
         self.cloud = Cloud(self)
         self.users = Users(self)
         self.chaos = Chaos(self)
-        self._trainers: dict[int, Trainers] = {}
+        self._trainers: dict[tuple[str, int], Trainers] = {}
         self.head: dict[str, Any] | None = None
         """As it stands in the store; kept by whoever listens to writes."""
 
@@ -106,13 +106,14 @@ class World:
         self.truth.written.clear()
         self._trainers.clear()
 
-    def trainers(self, attempt: int) -> Trainers:
-        if attempt not in self._trainers:
+    def trainers(self, launch_id: str, attempt: int) -> Trainers:
+        key = (launch_id, attempt)
+        if key not in self._trainers:
             workers = self.spec_workers()
-            self._trainers[attempt] = Trainers(
+            self._trainers[key] = Trainers(
                 attempt, workers, self.training, self.habits, self.schedule, self.history, self.random
             )
-        return self._trainers[attempt]
+        return self._trainers[key]
 
     def spec_workers(self) -> int:
         return int(self._spec()["workers"])

@@ -49,6 +49,9 @@ class Owners(Check):
         self.last[machine] = max(self.last.get(machine, 0), attempt)
 
     def happened(self, event: Event) -> None:
+        head = self.world.head
+        if self.world.deleted and (head is None or event.launch_id != head["launch_id"]):
+            return  # a machine of the deleted job, which has not noticed yet
         if event.kind == "begins" and self.members.get((event.attempt, event.rank)) != event.machine:
             self.violated(f"{event.machine} runs rank {event.rank} of attempt {event.attempt}, which is not its own")
         if event.kind == "left" and event.detail == "again":

@@ -20,7 +20,9 @@ class Results(Check):
             self._check_files(head["outputs"], self.world.training.outputs(self.options.steps))
         if head["outputs"] and not self.world.chaos.damaged:
             self._check_published(head["outputs"])
-        for (attempt, rank, _), lives in self.world.truth.written.items():
+        for (attempt, rank, machine), lives in self.world.truth.written.items():
+            if self.world.deleted and launch_id_of(machine) != head["launch_id"]:
+                continue
             for stream in STREAMS:
                 self._check_stream(head, attempt, rank, stream, [bytes(life[stream]) for life in lives])
 

@@ -56,13 +56,19 @@ class TrainersObey(Check):
         machine = next(one for one in world.cloud.machines if one.uid == event.machine)
         attempt = machine.child.training_attempt
         well = not world.stormy and max(machine.quiet_until, world.calm_since()) < event.at
-        able = world.training.library and not self.options.ignores_notices and self.options.workers == 1
+        quiet = not (self.options.bugs or self.options.out_of_memory or self.options.bug_for_ever_at)
+        able = quiet and world.training.library and not self.options.ignores_notices and self.options.workers == 1
         slow = (
             2 * self.options.step_seconds + 2 * self.options.save_seconds + UPLOAD_CHUNKS * self.options.chunk_seconds
         )
         quick = slow + NOTICE_RESERVE_SECONDS < event.seconds
-        if attempt is not None and well and able and quick and not world.trainers(attempt).hung:
-            self.noticed[event.machine] = (event.at, event.at + event.seconds, attempt, world.trainers(attempt).step)
+        if attempt is not None and well and able and quick and not world.trainers(machine.launch_id, attempt).hung:
+            self.noticed[event.machine] = (
+                event.at,
+                event.at + event.seconds,
+                attempt,
+                world.trainers(machine.launch_id, attempt).step,
+            )
 
     def _check_notice(self, event: Event) -> None:
         """A preemption with enough notice costs nothing but the start-up."""
@@ -71,7 +77,7 @@ class TrainersObey(Check):
         at, until, attempt, step = self.noticed.pop(event.machine)
         machine = next(one for one in self.world.cloud.machines if one.uid == event.machine)
         well = not self.world.stormy and max(machine.quiet_until, self.world.calm_since()) < at
-        well = well and not self.world.trainers(attempt).hung
+        well = well and not self.world.trainers(machine.launch_id, attempt).hung
         if well and event.kind == "died" and event.at >= until and machine.child.training_attempt is not None:
             self.violated(
                 f"{event.machine} had {event.at - at:.0f} s notice, and its trainer ran until it was taken away"
