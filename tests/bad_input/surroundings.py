@@ -47,8 +47,8 @@ def alive(pid: int) -> bool:
     return state not in (b"Z", b"X")
 
 
-def machines(user: User) -> list[str]:
-    """The processes of this user's machines, by name: whatever they started has their directory in its environment."""
+def processes(user: User) -> list[str]:
+    """All of this user's, by name: whatever was started has the user's directory in its environment or its arguments."""
     mark = os.fsencode(user.root)
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -57,13 +57,18 @@ def machines(user: User) -> list[str]:
             words = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if mark in words and name != "outlast-super" and int(process.name) != os.getpid() and alive(int(process.name)):
+        if mark in words and int(process.name) != os.getpid() and alive(int(process.name)):
             found.append(f"{name} {process.name}")
     return found
 
 
+def machines(user: User) -> list[str]:
+    """But the supervisor, which ends by itself when it is idle."""
+    return [name for name in processes(user) if not name.startswith("outlast-super")]
+
+
 def assert_nothing_runs(user: User) -> None:
-    """But the supervisor, which ends by itself when it is idle. Whoever is just leaving may take its time."""
+    """Whoever is just leaving may take its time."""
     try:
         wait_for(lambda: not machines(user), "the end of all machines")
     except AssertionError:
