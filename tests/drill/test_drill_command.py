@@ -75,7 +75,7 @@ def test_what_is_asked_for_now_counts_before_what_a_job_was_submitted_with(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from outlast.jobs import drill_like
-    from outlast.jobs.submit import plan
+    from outlast.jobs.plan import plan
 
     old = replace(unmodified(SCRIPTS / "runs_on.py", args=("--steps", "7")), env={"A": "1"}, cpus=1, name="old")
     spec = plan(world, old).spec

@@ -16,6 +16,7 @@ from outlast.agent.child import Exit, Start
 from outlast.clock import SYSTEM
 from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine.furnish import Furnished, Say
 from outlast.machine.trainer import ProcessChild
 from outlast.spec.spec import Drill, Provenance, Spec, Target, TargetKind
 from outlast.testing.engine_place import until
@@ -72,15 +73,17 @@ class Bench:
             self.boot()
         self.spec = replace(self.spec, **spec)  # type: ignore[arg-type]
         child = ProcessChild(
-            self.paths, self.assignment, self.spec, unpack=self._unpack, trainer_root=SOURCE, clock=SYSTEM
+            self.paths, self.assignment, self.spec, furnish=self._furnish, trainer_root=SOURCE, clock=SYSTEM
         )
         self._children.append(child)
         return child
 
-    def _unpack(self, work: Path) -> None:
+    def _furnish(self, say: Say) -> Furnished:
         for name, text in self.files.items():
-            (work / name).parent.mkdir(parents=True, exist_ok=True)
-            (work / name).write_text(text)
+            path = self.paths.work / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return Furnished(self.spec.python)
 
     def run(
         self, script: str, *args: str, attempt: int = 1, resumed_step: int | None = None, **spec: object

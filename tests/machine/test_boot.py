@@ -17,7 +17,8 @@ from outlast.host import files
 from outlast.host.process import Process
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job, as_launch
-from outlast.jobs.submit import plan, submit
+from outlast.jobs.plan import plan
+from outlast.jobs.submit import submit
 from outlast.jobs.world import World
 from outlast.spec.spec import Machine
 from outlast.store.registry import open_store

@@ -15,6 +15,7 @@ from outlast.errors import UsageError
 from outlast.host import files, system
 from outlast.host.machine_dir import Assignment
 from outlast.machine import command
+from outlast.machine.furnish import Furnished
 from outlast.spec.spec import Drill, Target, TargetKind
 from outlast.testing.engine_place import until
 from tests.machine.conftest import Bench, log, start_of, wait_for_exit
@@ -53,13 +54,13 @@ def test_the_trainer_gets_what_is_listed_and_nothing_else(bench: Bench, monkeypa
 
 def test_several_workers_are_told_where_to_meet_and_one_is_not(bench: Bench) -> None:
     paths = {"run": Path("r"), "checkpoint": Path("c"), "output": Path("o"), "trainer_root": Path("t")}
-    one = command.environment(bench.assignment, start_of(1), **paths)
-    many = command.environment(bench.assignment, replace(start_of(1), rank=1, workers=2), **paths)
+    one = command.environment(bench.assignment, start_of(1), Furnished(""), **paths)
+    many = command.environment(bench.assignment, replace(start_of(1), rank=1, workers=2), Furnished(""), **paths)
     assert "RANK" not in one and "MASTER_PORT" not in one
     assert (many["RANK"], many["WORLD_SIZE"], many["LOCAL_RANK"], many["MASTER_ADDR"]) == ("1", "2", "0", "127.0.0.1")
     assert 20000 <= int(many["MASTER_PORT"]) < 32000
     other = replace(bench.assignment, rank=1, boot=7)
-    again = command.environment(other, replace(start_of(1), workers=2), **paths)
+    again = command.environment(other, replace(start_of(1), workers=2), Furnished(""), **paths)
     assert again["MASTER_PORT"] == many["MASTER_PORT"], "all ranks of a launch meet at the same port"
 
 
@@ -68,7 +69,7 @@ def test_devices_are_those_of_the_slots(bench: Bench, gpus: tuple[str, ...] | No
     told: Assignment = replace(bench.assignment, gpus=gpus)
     start = start_of(1, env={"CUDA_VISIBLE_DEVICES": "7"}) if gpus is not None else start_of(1)
     environ = command.environment(
-        told, start, run=Path("r"), checkpoint=Path("c"), output=Path("o"), trainer_root=Path("t")
+        told, start, Furnished(""), run=Path("r"), checkpoint=Path("c"), output=Path("o"), trainer_root=Path("t")
     )
     assert environ.get("CUDA_VISIBLE_DEVICES") == said
 

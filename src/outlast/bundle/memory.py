@@ -14,6 +14,7 @@ from typing import Any
 
 from outlast.bundle.listing import EXECUTABLE, PLAIN, Place
 from outlast.bundle.tree import Marks, Tree, Watch
+from outlast.spec.plain_file import read_plain
 
 MAGIC = b"outlast cache 1\n"
 FILE_BYTES_MAX = 256 << 20
@@ -104,12 +105,11 @@ class Memory:
 
     def _read(self, name: str) -> list[bytes] | None:
         try:
-            with (self._folder / name).open("rb") as file:
-                data = file.read(FILE_BYTES_MAX + 1)
+            data = read_plain(self._folder / name, FILE_BYTES_MAX)
         except OSError:
             return None
         head = len(MAGIC) + 32
-        if len(data) > FILE_BYTES_MAX or data[: len(MAGIC)] != MAGIC:
+        if data[: len(MAGIC)] != MAGIC:
             return None
         body = memoryview(data)[head:]
         if hashlib.sha256(body).digest() != data[len(MAGIC) : head]:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.errors import NotFound, UsageError
+from outlast.spec.plain_file import read_plain
 
 VERSION_MIN = (3, 10)
 ASK_SECONDS_MAX = 30.0
 REMEMBERED_MAX = 50
+REMEMBERED_BYTES_MAX = 1 << 20
 
 _QUESTION = "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.executable)"
 _VERSION = re.compile(r"\s*version(?:_info)?\s*=\s*(\d+\.\d+(?:\.\d+)?)")
@@ -168,7 +170,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _recall(cache: Path | None) -> dict[str, tuple[str, str]]:
     try:
-        known = json.loads((cache / "pythons.json").read_bytes()) if cache is not None else {}
+        known = json.loads(read_plain(cache / "pythons.json", REMEMBERED_BYTES_MAX)) if cache is not None else {}
         return {str(key): (str(version), str(path)) for key, (version, path) in known.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

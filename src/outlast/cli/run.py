@@ -16,7 +16,7 @@ from outlast.errors import EXIT_DONE, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from outlast.jobs.job import Job
-    from outlast.jobs.submit import Plan
+    from outlast.jobs.plan import Plan
     from outlast.jobs.world import World
 
 LEFT_OUT_SHOWN_MAX = 5
@@ -66,7 +66,8 @@ def command(target: str, detach: bool, dry_run: bool, as_json: bool, **given: An
 
 def _submit(world: World, target: str, given: dict[str, Any], *, following: bool) -> Job:
     from outlast.jobs.job import Job
-    from outlast.jobs.submit import carry_out, plan
+    from outlast.jobs.plan import plan
+    from outlast.jobs.submit import carry_out
     from outlast.jobs.watch import ring_for_watching
 
     begun_at = world.clock.monotonic()

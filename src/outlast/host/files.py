@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import stat
 from pathlib import Path
 from typing import Any
+
+from outlast.spec.plain_file import read_plain
+
+READ_BYTES_MAX = 64 << 20
+"""No record of ours is a fraction of it."""
+
+NO_FILE = frozenset(
+    (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL, errno.EFBIG, errno.ENAMETOOLONG)
+)
+"""What opening and reading says of a name that is not there, or no regular file, or no record's size."""
 
 
 def put(path: Path, data: bytes, *, durable: bool = False) -> None:
@@ -52,13 +63,28 @@ def create(path: Path, data: bytes = b"") -> bool:
 
 
 def read(path: Path) -> bytes | None:
-    """None: it is not there, or no file. Never waits, as a pipe that a trainer has put there would have it."""
+    """None: it is not there, or no file of ours. Never waits, as a pipe that a trainer has put there would have it."""
+    try:
+        return read_plain(path, READ_BYTES_MAX)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return None
+        raise
+
+
+def read_end(path: Path, size: int) -> bytes:
+    """The last bytes of a file that may be long; empty: there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    with open(descriptor, "rb", buffering=0) as file:
-        return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return b""
+        raise
+    try:
+        seen = os.fstat(descriptor)
+        return os.pread(descriptor, size, max(0, seen.st_size - size)) if stat.S_ISREG(seen.st_mode) else b""
+    finally:
+        os.close(descriptor)
 
 
 def read_json(path: Path) -> Any:

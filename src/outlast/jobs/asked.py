@@ -29,4 +29,22 @@ class Asked:
     output_dir: str = ""
     resume_args: tuple[str, ...] = ()
     from_job: str = ""
+    continue_steps: bool = False
+    git: str = ""
+    """`URL@REF`: ship that commit instead of the directory."""
+
+    requirements: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    setup: str = ""
+    datasets: tuple[str, ...] = ()
+    """As typed: `DIR`, `URL`, `NAME=DIR`, `NAME=URL`."""
+
+    dataset_mode: str = "copy"
+    config_files: tuple[str, ...] = ()
+    config_values: tuple[str, ...] = ()
+    """As typed: `a.b=c`."""
+
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    links: tuple[str, ...] = ()
+    notify: tuple[str, ...] = ()
     drill: Drill | None = None

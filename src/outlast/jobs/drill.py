@@ -18,8 +18,8 @@ from outlast.jobs.drill_probe import choose_steps
 from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner
 from outlast.jobs.drill_story import Story
 from outlast.jobs.drill_verdict import DrillResult, blame, tell
+from outlast.jobs.plan import ENGINE_DEFAULT
 from outlast.jobs.pull import pull
-from outlast.jobs.submit import ENGINE_DEFAULT
 from outlast.jobs.world import World
 from outlast.results.compare.directories import Comparison, compare_directories
 from outlast.spec.names import name_of_target

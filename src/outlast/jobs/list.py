@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, UsageError
 from outlast.jobs.world import World
+from outlast.spec.plain_file import read_plain
 
 if TYPE_CHECKING:
     from outlast.folder.home import Home, Indexed
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
+REMEMBERED_BYTES_MAX = 256 << 20
+"""Half a million jobs; a longer list is made anew each time."""
 
 
 def list_jobs(
@@ -100,7 +103,7 @@ class _Remembered:
         self._seen: dict[str, Row] = {}
         self._rows: dict[str, Row] = {}
         try:
-            document = json.loads(self._path.read_bytes())
+            document = json.loads(read_plain(self._path, REMEMBERED_BYTES_MAX))
             if document["home"] == home.url:
                 self._rows = dict(document["rows"])
         except (OSError, ValueError, TypeError, KeyError, RecursionError):

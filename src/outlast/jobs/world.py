@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Denied, OutlastError, UsageError
+from outlast.spec.plain_file import read_plain
 
 if TYPE_CHECKING:  # `outlast jobs` makes a world too, and each of these costs it milliseconds
     from outlast.engines.engine import Engine
@@ -19,6 +20,8 @@ if TYPE_CHECKING:  # `outlast jobs` makes a world too, and each of these costs i
 
 HOMES_MAX = 100
 """How many homes are remembered, so that `jobs` and `stop` look in all that this user has used."""
+
+HOMES_BYTES_MAX = 4 << 20
 
 
 class World:
@@ -100,7 +103,7 @@ class World:
 
     def _known_homes(self) -> list[str]:
         try:
-            known = json.loads((self.user_dir / "homes.json").read_text())
+            known = json.loads(read_plain(self.user_dir / "homes.json", HOMES_BYTES_MAX))
         except (OSError, ValueError, RecursionError):
             return []
         return [url for url in known if isinstance(url, str)] if isinstance(known, list) else []

@@ -27,7 +27,7 @@ EXIT_FAILED = 1
 AWAY_SECONDS = (1.0, 30.0)
 """How long to wait for a home that is away, before looking again."""
 
-WARM = ("hashlib", "zipfile", "outlast.bundle.trainer", "outlast.bundle.unpack", "outlast.store.directory")
+WARM = ("hashlib", "zipfile", "outlast.bundle.trainer", "outlast.machine.furnish", "outlast.store.directory")
 
 T = TypeVar("T")
 
@@ -86,14 +86,14 @@ def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store
 
 
 def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> ProcessChild:
-    from outlast.bundle.unpack import unpack
+    from outlast.machine.furnish import Furnisher
 
     user_dir = paths.path.parents[3]
     return ProcessChild(
         paths,
         told,
         spec,
-        unpack=lambda work: unpack(folder.store, launch.bundle, work),
+        furnish=Furnisher(folder.store, spec, launch, paths, user_dir).furnish,
         trainer_root=_trainer_root(user_dir / "cache"),
         clock=SYSTEM,
         allow_changed=launch.args is not None,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from outlast.agent.child import Start
 from outlast.host.machine_dir import Assignment
+from outlast.machine.furnish import Furnished
 from outlast.spec.spec import Target, TargetKind
 
 SHELL = "/bin/sh"
@@ -41,7 +42,14 @@ def interpreter(script: Path) -> tuple[str, ...]:
 
 
 def environment(
-    assignment: Assignment, start: Start, *, run: Path, checkpoint: Path, output: Path, trainer_root: Path
+    assignment: Assignment,
+    start: Start,
+    furnished: Furnished,
+    *,
+    run: Path,
+    checkpoint: Path,
+    output: Path,
+    trainer_root: Path,
 ) -> dict[str, str]:
     """The base that was inherited, then defaults, then the user's own, then what must hold."""
     user = dict(start.env)
@@ -54,6 +62,8 @@ def environment(
         "AIP_CHECKPOINT_DIR": str(checkpoint),
         "AIP_MODEL_DIR": str(output),
         **user,
+        **furnished.secrets,
+        **furnished.env,
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "OUTLAST_JOB": start.job,
         "OUTLAST_ATTEMPT": str(start.attempt),

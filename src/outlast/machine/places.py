@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from outlast.errors import UsageError
@@ -30,15 +30,17 @@ class Places:
             raise UsageError(f"`{name}` is not inside the working directory", hint="name a directory relative to it")
         return self.paths.work / name
 
-    def clear(self, unpack: Callable[[Path], None]) -> None:
-        """As for a first attempt."""
+    def clear(self) -> None:
+        """As for a first attempt: empty."""
         self._restoring = False
         self._told.clear()
         for path in (self.paths.run, self.paths.work, self.paths.spool, self.paths.taken):
             files.remove(path)
-        for path in (self.paths.run, self.paths.work):
+        for path in (self.paths.run, self.paths.work, self.paths.spool):
             path.mkdir(mode=0o700)
-        unpack(self.paths.work)
+
+    def make(self) -> None:
+        """After the working directory has been filled: the bundle may bring them along."""
         for path in (self.checkpoint, self.output):
             try:
                 path.mkdir(parents=True, exist_ok=True)

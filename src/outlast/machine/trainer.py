@@ -18,6 +18,7 @@ from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine import command, tree
 from outlast.machine.disk_file import DiskFile
+from outlast.machine.furnish import Furnished, Say
 from outlast.machine.library import Library
 from outlast.machine.places import Places
 from outlast.machine.settle import LOOK_SECONDS, Settling
@@ -33,7 +34,7 @@ SIGNALLED = 128
 
 
 class ProcessChild:
-    """`unpack` fills the working directory; `trainer_root` is what the trainer finds the library in."""
+    """`furnish` fills the working directory; `trainer_root` is what the trainer finds the library in."""
 
     def __init__(
         self,
@@ -41,7 +42,7 @@ class ProcessChild:
         assignment: Assignment,
         spec: Spec,
         *,
-        unpack: Callable[[Path], None],
+        furnish: Callable[[Say], Furnished],
         trainer_root: Path,
         clock: Clock,
         allow_changed: bool = False,
@@ -49,7 +50,8 @@ class ProcessChild:
         self.paths = paths
         self.assignment = assignment
         self.spec = spec
-        self.unpack = unpack
+        self.furnish = furnish
+        self._furnished = Furnished(spec.python)
         self.trainer_root = trainer_root
         self.clock = clock
         self.allow_changed = allow_changed
@@ -93,7 +95,9 @@ class ProcessChild:
         self._attempt = None
         files.remove(self.paths.path / "unmodified.json")
         self._forget()
-        self.places.clear(self.unpack)
+        self.places.clear()
+        self._furnished = self.furnish(self._say)
+        self.places.make()
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
         self.places.restore(path, mode, chunks)
@@ -104,10 +108,11 @@ class ProcessChild:
             self._unmodified.begin(start.resumed_step)
             order = Order(
                 attempt=start.attempt,
-                argv=command.argv(self.spec.target, self.spec.python, self.paths.work, start.args),
+                argv=command.argv(self.spec.target, self._furnished.python, self.paths.work, start.args),
                 env=command.environment(
                     self.assignment,
                     start,
+                    self._furnished,
                     run=self.paths.run,
                     checkpoint=self.places.checkpoint,
                     output=self.places.output,
@@ -184,7 +189,7 @@ class ProcessChild:
         if self._attempt is None:
             return None
         for said in self.places.strayed():
-            self._streams["log"].add(f"outlast: {said}\n".encode(errors="backslashreplace"))
+            self._say(said)
         if self._library.present():
             return self._library.saved(self._attempt, after)
         exit = self.exit() if last else None
@@ -192,6 +197,10 @@ class ProcessChild:
             ended_at = os.stat(self.paths.exit(self._attempt)).st_mtime
             return self._unmodified.last(after, killed=exit.code > SIGNALLED, ended_at=ended_at)
         return self._unmodified.saved(after)
+
+    def _say(self, text: str) -> None:
+        """Into the job's log, as a word of ours."""
+        self._streams["log"].add(f"outlast: {text}\n".encode(errors="backslashreplace"))
 
     def outputs(self) -> Saved:
         found = tree.scan(self.places.output, within=self.paths.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from outlast.errors import Denied, UsageError
+from outlast.spec.plain_file import read_plain
 
 FILE_BYTES_MAX = 1 << 20
 LEVELS_MAX = 64
@@ -62,17 +64,15 @@ def _tool_table(path: Path) -> SettingsFile | None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        with path.open("rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
+        return read_plain(path, FILE_BYTES_MAX)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise UsageError(
+                f"`{path}` is above {FILE_BYTES_MAX:,} bytes, no settings are", hint="remove what is no setting"
+            ) from error
         raise Denied(f"`{path}` cannot be read: {error.strerror}", hint=f"`ls -l {path}`") from error
-    if len(content) > FILE_BYTES_MAX:
-        raise UsageError(
-            f"`{path}` is above {FILE_BYTES_MAX:,} bytes, no settings are", hint="remove what is no setting"
-        )
-    return content
 
 
 def _parse(path: Path, content: bytes) -> dict[str, Any]:

@@ -63,6 +63,46 @@ class Drill:
 
 
 @dataclass(frozen=True)
+class Environment:
+    """Packages that were resolved at submit and lie in the home: every attempt has exactly these."""
+
+    digest: str
+    """Of `environments/<digest>/`."""
+
+    python_version: str
+    packages: int = 0
+    source: str = ""
+    """What declared them, for people: `requirements.txt`, `train.py (PEP 723)`."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One of a job's datasets: shipped by content, or named by a URL."""
+
+    digest: str = ""
+    """Of `datasets/<digest>.json`; empty: not in the home."""
+
+    url: str = ""
+    """Where it came from, or where it is."""
+
+    mode: str = "copy"
+    """`copy`: seen as a local path; `url`: the trainer is given the URL."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """This job evaluates another one's checkpoint."""
+
+    job: str
+    """The trained job's folder, as a URL or path."""
+
+    checkpoint: str
+    """The name of a manifest in this job's own folder, copied there at submit."""
+
+    split: str = ""
+
+
+@dataclass(frozen=True)
 class Spec:
     job: str
     name: str
@@ -99,6 +139,31 @@ class Spec:
     from_checkpoint: str = ""
     """The name of a manifest in this job's own folder, copied there at submit."""
 
+    continue_steps: bool = False
+    """With `from_job`: steps go on where that job's checkpoint stood, instead of from 0."""
+
+    environment: Environment | None = None
+    """None: the interpreter's own packages."""
+
+    setup: str = ""
+    """A script of the bundle that runs before the trainer."""
+
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)
+    """By name; the one without a name is `""`."""
+
+    config: Mapping[str, Any] | None = None
+    """The merged configuration, given to the trainer as a file."""
+
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """Variable -> where its value is found on the machine; never the value."""
+
+    links: tuple[str, ...] = ()
+    """Directories of this computer, by absolute path, seen in the working directory under their own names."""
+
+    notify: tuple[str, ...] = ()
+    """Commands and URLs that are told of the end, of a failure, of a stall."""
+
+    evaluation: Evaluation | None = None
     drill: Drill | None = None
     sweep: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)

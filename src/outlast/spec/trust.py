@@ -7,7 +7,10 @@ import json
 import os
 from pathlib import Path
 
+from outlast.spec.plain_file import read_plain
+
 FILES_MAX = 1000
+LIST_BYTES_MAX = 16 << 20
 
 
 def is_trusted(path: Path, content: bytes, user_dir: Path) -> bool:
@@ -29,7 +32,7 @@ def trust(path: Path, user_dir: Path) -> None:
 def _read(user_dir: Path) -> dict[str, str]:
     """What cannot be read trusts nothing."""
     try:
-        trusted = json.loads((user_dir / "trusted.json").read_bytes())
+        trusted = json.loads(read_plain(user_dir / "trusted.json", LIST_BYTES_MAX))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(trusted, dict):

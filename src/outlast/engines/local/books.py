@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from outlast.engines.engine import Condition
-from outlast.engines.local.layout import End, LocalDir, Order, read_order
+from outlast.engines.local.layout import End, LocalDir, Order, is_id, read_order
 from outlast.engines.local.queue import first_come
 from outlast.errors import OutlastError
 from outlast.host import files
@@ -21,8 +21,8 @@ class Books:
 
     def taken_up(self) -> list[Order]:
         """By this supervisor or those before it, in the order in which they came."""
-        names = [name for name in os.listdir(self.paths.launches) if not name.startswith(".")]
-        orders = [self._read(name.removesuffix(".json")) for name in names if name.endswith(".json")]
+        names = [name.removesuffix(".json") for name in os.listdir(self.paths.launches) if name.endswith(".json")]
+        orders = [self._read(launch_id) for launch_id in names if is_id(launch_id)]
         return sorted((order for order in orders if order is not None), key=first_come)
 
     def take_up(self, known: Callable[[str], bool]) -> tuple[list[Order], list[str]]:
@@ -31,9 +31,11 @@ class Books:
         unwanted: list[str] = []
         for name in os.listdir(self.paths.incoming):
             launch_id, _, kind = name.rpartition(".")
-            if kind == "stop" and launch_id:
+            if not is_id(launch_id):
+                continue  # somebody else's, or one of ours that is not in place yet
+            if kind == "stop":
                 unwanted.append(launch_id)
-            elif kind == "json" and not name.startswith("."):
+            elif kind == "json":
                 order = self._take(launch_id, known)
                 if order is not None:
                     came.append(order)
@@ -72,5 +74,5 @@ class Books:
     def forget(self, now: float) -> None:
         for directory in (self.paths.ended, self.paths.stopped):
             for entry in os.scandir(directory):
-                if entry.stat().st_mtime < now - ENDS_KEPT_SECONDS:
+                if entry.stat(follow_symlinks=False).st_mtime < now - ENDS_KEPT_SECONDS:
                     files.remove(directory / entry.name)

@@ -31,6 +31,7 @@ LOOK_SECONDS = (0.002, 0.1)
 NOTICE_LOOK_SECONDS = 0.01
 RELIEVE_SECONDS_MAX = 5.0
 WORKERS_MAX = 64
+SAID_BYTES = 4096
 
 
 class LocalEngine:
@@ -162,7 +163,7 @@ class LocalEngine:
 
     def _why_not_taken(self) -> str:
         """A supervisor that cannot even start has said so in its log, which is empty otherwise."""
-        said = (files.read(self.paths.log) or b"").decode(errors="replace").strip().splitlines()
+        said = files.read_end(self.paths.log, SAID_BYTES).decode(errors="replace").strip().splitlines()
         if not said or self.bell.heard():
             return "for the supervisor"
         return f"for a supervisor, which did not start: {said[-1].strip()} (in `{self.paths.log}`)"

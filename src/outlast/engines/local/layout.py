@@ -22,6 +22,7 @@ next command that looks starts it again from its record.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ VERSION = str(vars(sys.modules["outlast"])["__version__"])
 
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 ID_LENGTH_MAX = 100
+_MACHINE = re.compile(r"(0|[1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+"""RANK-BOOT: whatever else lies there is nobody's machine."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class LocalDir:
 
     def create(self) -> None:
         """All of it, private to its user; nothing if it is there."""
-        if self.bell.exists():
+        if self.bell.is_fifo():
             return
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for directory in (self.path, self.incoming, self.launches, self.machines, self.stopped, self.ended):
@@ -86,7 +89,14 @@ class LocalDir:
         try:
             os.mkfifo(self.bell, 0o600)
         except FileExistsError:
-            pass
+            self._make_bell_anew()
+
+    def _make_bell_anew(self) -> None:
+        """What is no pipe wakes nobody: it goes. Two that meet here each put a pipe in place, and nobody listens yet."""
+        if self.bell.is_fifo():
+            return  # somebody else has just made it
+        files.remove(self.bell)
+        os.mkfifo(self.bell, 0o600)
 
     def incoming_order(self, launch_id: str) -> Path:
         return self.incoming / f"{launch_id}.json"
@@ -104,11 +114,13 @@ class LocalDir:
         """(rank, boot, directory) of all that are there, oldest boot first."""
         try:
             names = os.listdir(self.machines / launch_id)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
-        places = sorted(tuple(map(int, name.split("-"))) for name in names if name.replace("-", "").isdigit())
-        for rank, boot in places:
-            yield rank, boot, self.machine(launch_id, rank, boot)
+        found = sorted((int(name[1]), int(name[2])) for name in map(_MACHINE.fullmatch, names) if name)
+        for rank, boot in found:
+            directory = self.machine(launch_id, rank, boot)
+            if directory.path.is_dir() and not directory.path.is_symlink():
+                yield rank, boot, directory
 
     def newest_machines(self, launch_id: str) -> dict[int, MachineDir]:
         """Rank -> its newest machine's directory."""
@@ -140,7 +152,11 @@ def read_order(path: Path) -> Order | None:
     return None if data is None else decode(Order, data, str(path))
 
 
+def is_id(text: str) -> bool:
+    return 0 < len(text) <= ID_LENGTH_MAX and ID_CHARACTERS.issuperset(text)
+
+
 def check_id(launch_id: str) -> None:
     """Ids become file names."""
-    if not launch_id or len(launch_id) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(launch_id):
+    if not is_id(launch_id):
         raise UsageError(f"`{launch_id[:40]}` is no launch id: letters, digits, `-` and `_`, at most {ID_LENGTH_MAX}")

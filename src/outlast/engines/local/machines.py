@@ -91,8 +91,7 @@ def adopt(directory: MachineDir, now: float) -> Machine | None:
 
 def log_tail(directory: MachineDir) -> str:
     """The end of what init and agent had to say."""
-    data = files.read(directory.log) or b""
-    lines = data[-LOG_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
+    lines = files.read_end(directory.log, LOG_TAIL_BYTES).decode(errors="replace").strip().splitlines()
     return "\n".join(lines[-12:])
 
 

@@ -1,0 +1,102 @@
+"""A request, checked: everything that can be known before anything is started, and the bundle packed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from outlast import __version__
+from outlast.bundle.pack import Packed, pack
+from outlast.bundle.python import Interpreter, choose_python
+from outlast.errors import UsageError
+from outlast.folder.home import Home
+from outlast.folder.sound import legal_path
+from outlast.jobs.asked import Asked
+from outlast.jobs.world import World
+from outlast.spec.names import check_job_id, job_id, name_of_target
+from outlast.spec.spec import Machine, Provenance, Spec, Target
+from outlast.spec.target import parse_target
+
+ENGINE_DEFAULT = "local"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked request: everything but the writes of the job itself. What it ships is in the home."""
+
+    spec: Spec
+    home: Home
+    packed: Packed
+    interpreter: Interpreter
+
+
+def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
+    """Checks all that can be checked before anything is started, and packs the bundle, unless `shipped` has just done so."""
+    directory = Path(asked.directory).absolute()
+    target = parse_target(asked.target, directory)
+    name = asked.name or name_of_target(asked.target)
+    engine = world.engine(asked.on or ENGINE_DEFAULT)
+    machine = Machine(asked.cpus, asked.gpus)
+    engine.check(machine, workers=1)
+    interpreter = shipped.interpreter if shipped else choose_python(directory, world.environ, cache=world.cache_dir)
+    home = world.home(asked.home)
+    packed = shipped.packed if shipped else _pack(world, home, asked, directory, target)
+    spec = Spec(
+        job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
+        name=name,
+        target=target,
+        bundle=packed.digest,
+        python=interpreter.path,
+        provenance=Provenance(
+            tool_version=__version__,
+            python_version=interpreter.version,
+            commit=packed.commit,
+            dirty=packed.dirty,
+            directory=str(directory),
+        ),
+        submitted_at=home.store.now(),
+        args=asked.args,
+        engine=engine.name,
+        machine=machine,
+        labels=dict(asked.labels),
+        env=dict(asked.env),
+        retries=asked.retries,
+        max_run_seconds=asked.max_run_seconds,
+        stall_seconds=asked.stall_seconds,
+        checkpoint_dir=_inside(asked.checkpoint_dir, "--checkpoint-dir", directory),
+        output_dir=_inside(asked.output_dir, "--output-dir", directory),
+        resume_args=asked.resume_args,
+        from_job=asked.from_job,
+        drill=asked.drill,
+    )
+    return Plan(spec, home, packed, interpreter)
+
+
+def _pack(world: World, home: Home, asked: Asked, directory: Path, target: Target) -> Packed:
+    return pack(
+        home.store,
+        directory,
+        extra=[Path(one).absolute() for one in asked.extra_dirs],
+        cache=world.cache_dir,
+        clock=world.clock,
+        target=target,
+    )
+
+
+def _inside(path: str, option: str, directory: Path) -> str:
+    """A directory of the script's own, inside its working directory, which the machine can make."""
+    if not path:
+        return ""
+    parts = Path(path).parts
+    if Path(path).is_absolute() or ".." in parts or not parts or parts == (".",):
+        raise UsageError(
+            f"`{option} {path}` is not inside the working directory",
+            hint="name a directory below the one the script runs in, such as `checkpoints`",
+        )
+    if not legal_path(f"checkpoint/{Path(path).as_posix()}"):
+        raise UsageError(f"`{option} {path[:60]}...` is too long", hint="name it shortly, such as `checkpoints`")
+    for one in (directory / path, *(directory / path).parents):
+        if one.is_relative_to(directory) and os.path.lexists(one) and not one.is_dir():
+            raise UsageError(f"`{option} {path}`: `{one.relative_to(directory)}` is a file", hint="name a directory")
+    return Path(path).as_posix()

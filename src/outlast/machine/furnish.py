@@ -1,0 +1,44 @@
+"""What a machine puts in place before the trainer starts: code, environment, data, configuration, secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from outlast.bundle.unpack import unpack
+from outlast.folder.records import LaunchRecord
+from outlast.host.machine_dir import MachineDir
+from outlast.spec.spec import Spec
+from outlast.store.store import Store
+
+Say = Callable[[str], None]
+"""One line into the job's log."""
+
+
+@dataclass(frozen=True)
+class Furnished:
+    """What the trainer is started with, beside what its attempt says."""
+
+    python: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Ours: stronger than the user's own variables."""
+
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """Variables whose values are masked in the log."""
+
+
+@dataclass(frozen=True)
+class Furnisher:
+    """Anew for every attempt, and the same each time: all of it is named by the spec and the launch."""
+
+    store: Store
+    spec: Spec
+    launch: LaunchRecord
+    paths: MachineDir
+    user_dir: Path
+
+    def furnish(self, say: Say) -> Furnished:
+        """Fills `work`, which is empty. Errors are the job's end: `OutlastError`, but those of a store that is away."""
+        unpack(self.store, self.launch.bundle, self.paths.work)
+        return Furnished(self.spec.python)

@@ -1,0 +1,27 @@
+"""Reads a regular file of bounded size, and nothing else: no pipe is waited for, no device is read without end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+def read_plain(path: Path, bytes_max: int) -> bytes:
+    """`OSError` for what is no regular file, or larger."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        seen = os.fstat(descriptor)
+        if not stat.S_ISREG(seen.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        if seen.st_size > bytes_max:
+            raise OSError(errno.EFBIG, f"it is above {bytes_max:,} bytes", str(path))
+        pieces = []
+        left = bytes_max
+        while left > 0 and (piece := os.read(descriptor, min(left, max(seen.st_size + 1, 4096)))):
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)

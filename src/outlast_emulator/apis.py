@@ -1,0 +1,26 @@
+"""The list of APIs and of the steps before them: what stands here is served.
+
+An API is a function from the emulator to its routes, a step maker one from the emulator to its step (`chain.Step`). Both are
+called once, when the emulator starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from outlast_emulator.chain import Step
+from outlast_emulator.control import faults, record, surface
+from outlast_emulator.emulator import Emulator
+from outlast_emulator.routes import Route
+from outlast_emulator.storage import json_api
+
+APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
+    surface.routes,
+    json_api.routes,
+)
+
+STEPS: tuple[Callable[[Emulator], Step], ...] = (
+    record.step,
+    faults.step,
+)
+"""Outermost first; between `faults` and the operation stand authorisation and validation."""

@@ -1,0 +1,80 @@
+"""Google Cloud in a box: the state, the routes and the steps, joined into one function from request to answer."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+from outlast_emulator.chain import Step, joined
+from outlast_emulator.clock import Clock
+from outlast_emulator.control.faults import Faults
+from outlast_emulator.control.ledger import Ledger
+from outlast_emulator.errors import ApiError, json_error
+from outlast_emulator.request import Request
+from outlast_emulator.response import Response
+from outlast_emulator.routes import Router
+from outlast_emulator.storage.model import Storage
+from outlast_emulator.switches import Switches
+
+PROJECT = "emulated"
+PROJECT_NUMBER = 424242424242
+
+
+class Emulator:
+    """Everything that an API may need; each API gets the whole of it when it makes its routes (`apis.APIS`).
+
+    `dispatch` may be called by any number of threads at once.
+    """
+
+    def __init__(self, data: Path, *, time_scale: float = 1.0) -> None:
+        from outlast_emulator.apis import APIS, STEPS
+
+        self.data = data
+        self.clock = Clock(time_scale)
+        self.switches = Switches()
+        self.url = ""
+        """`http://127.0.0.1:PORT`, once it is served."""
+        self.faults = Faults(self.clock)
+        self.storage = Storage(data / "storage", self.clock, self.switches)
+        self.ledger = Ledger(data, self.clock, self.storage)
+        self.router = Router()
+        for make_routes in APIS:
+            for route in make_routes(self):
+                self.router.add(route)
+        steps: list[Step] = [make_step(self) for make_step in STEPS]
+        self._serve = joined(steps)
+
+    @property
+    def calm(self) -> bool:
+        """Nothing is asked for that takes time: quick routes may run in the loop."""
+        return self.faults.calm
+
+    def find(self, request: Request) -> ApiError | None:
+        """Sets the request's route; what is wrong with its path, if there is no such route."""
+        try:
+            if self.router.find(request) is not None:
+                return None
+        except ApiError as error:
+            return error
+        return ApiError(404, "notFound", "Not Found")
+
+    def dispatch(self, request: Request) -> Response:
+        """The answer; never an exception but `wire.bodies.BodyCut`, when there is nobody left to answer."""
+        wrong = self.find(request) if request.route is None else None
+        if wrong is not None:
+            return json_error(wrong)
+        assert request.route is not None
+        try:
+            return self._serve(request)
+        except ApiError as error:
+            return request.route.render(error)
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:  # noqa: BLE001  the edge: one request
+            sys.stderr.write(f"bug in `{request.method_id}`: {request.verb} {request.path}\n{traceback.format_exc()}")
+            return request.route.render(ApiError(500, "backendError", "Backend Error"))
+
+    def close(self) -> None:
+        self.ledger.close()
+        self.storage.close()

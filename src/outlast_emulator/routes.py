@@ -1,0 +1,113 @@
+"""Which operation a request is for: verb and path template -> route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from outlast_emulator.errors import ApiError, json_error
+from outlast_emulator.request import Request, decoded
+from outlast_emulator.response import Response
+
+Operation = Callable[[Request], Response]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to one operation.
+
+    `template` is a path such as `/storage/v1/b/{bucket}/o/{object}`: `{name}` takes one segment (an encoded slash is part of
+    it), `{name...}` at the end takes all that is left, slashes included. Literal segments win over names.
+    """
+
+    method_id: str
+    """As in the discovery document: `storage.objects.insert`."""
+    verb: str
+    template: str
+    operation: Operation
+    quick: bool = True
+    """Done in well under a millisecond and without waiting: may run in the loop that serves every connection. Long lists,
+    copies of contents and everything that waits must not be quick."""
+    refine: Callable[[Request], str] | None = None
+    """A better `method_id`, where the path alone does not say (the XML API's `?uploads`, `?uploadId=`)."""
+    render: Callable[[ApiError], Response] = json_error
+    public: bool = False
+    """Needs no permission: control surface, tokens."""
+
+
+@dataclass
+class _Node:
+    literals: dict[str, _Node] = field(default_factory=dict)
+    named: _Node | None = None
+    rest: dict[str, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)
+    verbs: dict[str, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)
+
+
+class Router:
+    def __init__(self, routes: Iterable[Route] = ()) -> None:
+        self._root = _Node()
+        self.routes: list[Route] = []
+        for route in routes:
+            self.add(route)
+
+    def add(self, route: Route) -> None:
+        names: list[str] = []
+        node = self._root
+        for segment in route.template.strip("/").split("/"):
+            if segment.endswith("...}"):
+                names.append(segment[1:-4])
+                _put(node.rest, route, names)
+                break
+            if segment.startswith("{"):
+                names.append(segment[1:-1])
+                node.named = node.named or _Node()
+                node = node.named
+            else:
+                node = node.literals.setdefault(segment, _Node())
+        else:
+            _put(node.verbs, route, names)
+        self.routes.append(route)
+
+    def find(self, request: Request) -> Route | None:
+        """The route, with the request's `route`, `params` and `method_id` set; None: no such path, or not by this verb."""
+        segments = request.path[1:].split("/")
+        found = _walk(self._root, segments, 0, request.verb)
+        if found is None and request.verb == "HEAD":
+            found = _walk(self._root, segments, 0, "GET")
+        if found is None:
+            return None
+        (route, names), values = found
+        request.route = route
+        request.params = {name: decoded(value) for name, value in zip(names, values, strict=True)}
+        request.method_id = route.refine(request) if route.refine else route.method_id
+        return route
+
+
+def _put(place: dict[str, tuple[Route, tuple[str, ...]]], route: Route, names: list[str]) -> None:
+    if route.verb in place:
+        raise ValueError(f"{route.verb} {route.template} is taken by `{place[route.verb][0].method_id}`")
+    place[route.verb] = (route, tuple(names))
+
+
+def _walk(
+    node: _Node, segments: list[str], at: int, verb: str
+) -> tuple[tuple[Route, tuple[str, ...]], list[str]] | None:
+    if at == len(segments):
+        found = node.verbs.get(verb)
+        return (found, []) if found else None
+    literal = node.literals.get(segments[at])
+    if literal is not None:
+        deeper = _walk(literal, segments, at + 1, verb)
+        if deeper is not None:
+            return deeper
+    if node.named is not None and segments[at]:
+        deeper = _walk(node.named, segments, at + 1, verb)
+        if deeper is not None:
+            deeper[1].insert(0, segments[at])
+            return deeper
+    left = "/".join(segments[at:])
+    if not left:  # a slash at the end of a path means nothing, unless it is part of an object's name
+        found = node.verbs.get(verb)
+        return (found, []) if found else None
+    rest = node.rest.get(verb)
+    return (rest, [left]) if rest else None

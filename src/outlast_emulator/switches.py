@@ -1,0 +1,54 @@
+"""What is not settled about Google, or better off in some tests: each a switch, set at `/_emulator/switches`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass
+class Switches:
+    """The defaults are what Google documents."""
+
+    write_limit: bool = True
+    """At most one write a second per object name; more are answered 429."""
+
+    bucket_limit: bool = False
+    """At most one bucket made or deleted every two seconds per project."""
+
+    authorize: bool = True
+    """Each call is checked against its principal's permissions."""
+
+    validate: bool = True
+    """Each request and answer is checked against the discovery documents."""
+
+    soft_delete_default_seconds: int = 7 * 24 * 3600
+    """The policy of a bucket that was made without one."""
+
+    upload_expiry_seconds: float = 7 * 24 * 3600.0
+    """A resumable session's life."""
+
+    upload_persists_multiple: int = 256 * 1024
+    """A resumable upload that breaks off keeps what was received up to a multiple of this."""
+
+    rewrite_bytes_per_call: int = 0
+    """A rewrite that copies more needs several calls with a token; 0: only where the request or the classes ask for it."""
+
+    list_page_max: int = 1000
+    """The most that one page of a list holds."""
+
+    def change(self, wanted: dict[str, Any]) -> None:
+        """Sets what is named; ValueError names what there is no switch for, or the type that it takes."""
+        kinds = {entry.name: type(getattr(self, entry.name)) for entry in fields(self)}
+        for name, value in wanted.items():
+            kind = kinds.get(name)
+            if kind is None:
+                raise ValueError(f"no switch `{name}`; there are {', '.join(sorted(kinds))}")
+            if kind is float and isinstance(value, int) and not isinstance(value, bool):
+                value = float(value)
+            if type(value) is not kind:
+                raise ValueError(f"switch `{name}` takes {kind.__name__}, not {value!r}")
+            setattr(self, name, value)
+
+    def shown(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
