@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import platform
 import statistics
 import subprocess
@@ -55,7 +56,9 @@ def clean_environment(scratch: Path) -> dict[str, str]:
     """What a user's shell has, with nothing of the user's own; byte code is allowed, as everywhere but on our machines."""
     kept = ("PATH", "LANG", "LC_ALL", "TERM")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    return {**environment, "HOME": str(scratch), "OUTLAST_DIR": str(scratch / "outlast")}
+    # Jobs use the Python that they are compared with: another one may start faster, or slower by all that it has installed.
+    virtual = {"VIRTUAL_ENV": sys.prefix} if sys.prefix != sys.base_prefix else {}
+    return {**environment, **virtual, "HOME": str(scratch), "OUTLAST_DIR": str(scratch / "outlast")}
 
 
 def milliseconds(seconds: float) -> str:

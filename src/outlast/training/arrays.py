@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from outlast.training.fielded import fielded
 
 SAFETENSORS_DTYPES = {
     "bool": "BOOL",
@@ -29,7 +30,7 @@ SAFETENSORS_DTYPES = {
 """Exact names by which other readers know our types. What is not here is stored as bytes (U8); state.json has its name."""
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Layout:
     """What must be known of an array to make it again from its bytes (row-major, in its own byte order)."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 from outlast.training.arrays import Layout
 from outlast.training.arrays_numpy import NUMPY
+from outlast.training.fielded import replace
 
 
 def _jax() -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from outlast.training.fielded import fielded
 
 MACHINE_LIFE_SECONDS = 2 * 3600.0
 """Assumed while nothing is known; short, because saving too often costs 1% and saving too seldom an hour."""
@@ -22,7 +23,7 @@ WRITING_COST = 0.1
 """What a second of writing in the background takes from the training, which runs on other cores."""
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Cost:
     """What the last save took: how long the training stood still, and how long it took until all was durable."""
 
@@ -42,7 +43,7 @@ def best_interval_seconds(cost: Cost, machine_life_seconds: float | None) -> flo
     )
 
 
-@dataclass
+@fielded
 class Cadence:
     """Decides at each boundary whether a save is due."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PosixPath
@@ -13,6 +12,7 @@ from outlast.clock import SYSTEM
 from outlast.errors import UsageError
 from outlast.training import context, disk
 from outlast.training.cadence import Cadence
+from outlast.training.disk import remove_tree
 from outlast.training.history import open_document
 from outlast.training.notice import read_notice
 from outlast.training.save import Position, Save, encode_state
@@ -54,7 +54,7 @@ def checkpoint(
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
         return
     here.arrive()
     saver = here.saver
@@ -63,7 +63,7 @@ def checkpoint(
         yield folder
         _refuse_reserved(folder)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         raise
     loop = here.active[0] if here.active else None
     if loop is not None and loop.state is not None:

@@ -11,11 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast.errors import Damaged, OutlastError
+from outlast.training.fielded import field, fielded
 from outlast.training.say import say_once
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from outlast.training.saver import Saver
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Attempt:
     """attempt.json: what the agent says about this life of the trainer. Unknown keys are of a newer agent and ignored."""
 
@@ -52,7 +52,7 @@ class Attempt:
     by_agent: bool = False
 
 
-@dataclass
+@fielded
 class Context:
     run_dir: Path | None
     checkpoint_dir: Path | None

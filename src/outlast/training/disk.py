@@ -14,15 +14,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from outlast.errors import Damaged, NewerFormat
+from outlast.training.fielded import fielded
 
 FORMAT = 1
 KEPT_CHECKPOINTS = 2
@@ -39,7 +38,7 @@ ADOPTED = "adopted"
 _STEP_NAME = re.compile(r"step-(\d{12,})(?:\.(\d+))?")
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Found:
     """A checkpoint that is in place."""
 
@@ -184,6 +183,8 @@ def link_tree(source: Path, target: Path) -> None:
 
 
 def link_whole_tree(source: Path, target: Path) -> None:
+    import shutil
+
     shutil.copytree(source, target, copy_function=link_file, symlinks=True)
 
 
@@ -192,6 +193,8 @@ def link_file(source: str | Path, target: str | Path) -> None:
     try:
         os.link(source, target)
     except OSError:
+        import shutil
+
         shutil.copyfile(source, target)
 
 
@@ -232,7 +235,7 @@ def forget_old(folder: Path, keep: int = KEPT_CHECKPOINTS) -> list[Found]:
     for one in found[keep:]:
         away = folder / f".removing-{os.urandom(6).hex()}"
         os.rename(one.path, away)
-        shutil.rmtree(away, ignore_errors=True)
+        remove_tree(away)
     return found[:keep]
 
 
@@ -244,7 +247,7 @@ def clear_leftovers(folder: Path) -> None:
         return
     for name in names:
         if name.startswith((".saving-", ".removing-")):
-            shutil.rmtree(folder / name, ignore_errors=True)
+            remove_tree(folder / name)
 
 
 def write_json_in_place(path: Path, record: dict[str, Any]) -> None:
@@ -253,3 +256,10 @@ def write_json_in_place(path: Path, record: dict[str, Any]) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     beside.write_text(json.dumps(record) + "\n")
     os.replace(beside, path)
+
+
+def remove_tree(path: Path) -> None:
+    """A folder with all that is in it; what is gone is no error, nor what cannot be removed."""
+    import shutil  # brings all compressors along, and most scripts start without removing anything
+
+    shutil.rmtree(path, ignore_errors=True)

@@ -12,11 +12,11 @@ import math
 import struct
 import sys
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from outlast.training import arrays, generators
 from outlast.training.arrays import Layout, Library
+from outlast.training.fielded import fielded
 
 INTEGER_MAX = 2**53
 """Beyond it other readers of JSON lose digits."""
@@ -27,7 +27,7 @@ HINT = (
 )
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Leaf:
     """One array that a tree refers to by name."""
 

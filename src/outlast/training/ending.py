@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outlast.training import disk
+from outlast.training.disk import remove_tree
+from outlast.training.fielded import replace
 from outlast.training.save import EndedLoop
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def remember(here: Context, ended: EndedLoop) -> None:
     if ended.folder is not None:
         own = f"ended-{here.attempt.rank}" if here.quiet else "ended"
         held = here.run_dir / own / f"{len(here.ended):03d}"
-        shutil.rmtree(held, ignore_errors=True)
+        remove_tree(held)
         disk.link_state(ended.folder, held)
         ended = replace(ended, folder=held)
     here.ended.append(ended)

@@ -8,14 +8,14 @@ import inspect
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from outlast.errors import UsageError
+from outlast.training.fielded import fielded
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Flag:
     """One parameter of the function."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError
 from outlast.training import disk, generators, outputs, ranks
 from outlast.training.decode import MISSING, Decoder, Malformed, Mismatch
+from outlast.training.fielded import field, fielded
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
 from outlast.training.state import restore_parts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from outlast.training.context import Context
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Document:
     """The files of one state, checked against damage."""
 
@@ -67,7 +67,7 @@ class Document:
             ) from error
 
 
-@dataclass
+@fielded
 class History:
     found: disk.Found | None = None
     loops: list[EndedLoop] = field(default_factory=list)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from outlast.clock import SYSTEM
 from outlast.training import context, disk, ending, leaving, metrics, ranks, resume
 from outlast.training.cadence import Cadence
+from outlast.training.disk import remove_tree
 from outlast.training.notice import Notice, read_notice
 from outlast.training.resume import IsOver, MoveData
 from outlast.training.save import EndedLoop, Position, Save, encode_state
@@ -204,7 +204,7 @@ class Loop:
     def save_folder(self, folder: Path, values: Mapping[str, float], wait: bool) -> None:
         """The script's own files go into the save at the next boundary, beside the state."""
         if self.pending is not None:
-            shutil.rmtree(self.pending[0], ignore_errors=True)
+            remove_tree(self.pending[0])
         self.pending = (folder, values, wait)
 
     @property
@@ -265,7 +265,7 @@ class Loop:
                 f"pending {self.pending[0]}",
                 "warning: a checkpoint was made in a body that did not end, and is not kept; end the loop by `.stop()`, not `break`",
             )
-            shutil.rmtree(self.pending[0], ignore_errors=True)
+            remove_tree(self.pending[0])
             self.pending = None
         if self in self.context.active:
             del self.context.active[self.context.active.index(self) :]

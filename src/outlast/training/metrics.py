@@ -7,11 +7,11 @@ import math
 import os
 import sys
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from outlast.clock import SYSTEM
 from outlast.training import context
+from outlast.training.fielded import field, fielded
 from outlast.training.say import say_once
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ PENDING_MAX = 1000
 """Lines that wait for a GPU; the oldest are then waited for."""
 
 
-@dataclass
+@fielded
 class Line:
     step: int | None
     at: float
     values: dict[str, Any]
 
 
-@dataclass
+@fielded
 class Stream:
     """The metrics of this process: lines in their order, the first of which may still wait for its numbers."""
 
@@ -99,7 +99,7 @@ def _hold(value: Any) -> Any:
     return value.item() if callable(getattr(value, "item", None)) else value
 
 
-@dataclass
+@fielded
 class _OnGpu:
     copy: Any
     event: Any
@@ -113,7 +113,7 @@ class _OnGpu:
         return self.copy.item()
 
 
-@dataclass
+@fielded
 class _InJax:
     value: Any
 

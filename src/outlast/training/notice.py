@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from os import stat
 from pathlib import Path
 
 from outlast.clock import SYSTEM, Clock
 from outlast.training import context
+from outlast.training.fielded import fielded
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Notice:
     reason: str
     leave_by_monotonic: float

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from outlast.training.fielded import fielded
 from outlast.training.say import say_once
 
 COPY_BYTES_MAX = 64 << 20
 """Larger files are hard-linked instead of copied; what the training appends later does not count."""
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Output:
     path: str
     bytes: int

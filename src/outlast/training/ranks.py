@@ -11,12 +11,12 @@ saves are made by counting steps, and a notice is obeyed at the next of them.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from outlast.clock import SYSTEM
 from outlast.training import disk
 from outlast.training.context import Attempt
+from outlast.training.disk import remove_tree
 from outlast.training.say import say, say_once
 
 SAVE_STEPS = 100
@@ -79,5 +79,5 @@ def shares_generators(folder: Path, attempt: Attempt) -> bool:
 
 
 def clear(checkpoint: Path, attempt: Attempt) -> None:
-    shutil.rmtree(checkpoint / f".rank-{attempt.rank}", ignore_errors=True)
+    remove_tree(checkpoint / f".rank-{attempt.rank}")
     os.makedirs(checkpoint, exist_ok=True)

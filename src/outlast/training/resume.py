@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError
 from outlast.training import disk, ranks
 from outlast.training.encode import Encoder
+from outlast.training.fielded import fielded
 from outlast.training.history import loops_in, open_document
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
@@ -24,7 +24,7 @@ MoveData = Callable[[int, dict[str, Any]], None]
 """Brings the data to an epoch and to the place in it that was saved."""
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Resumed:
     position: Position
     over: bool

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from outlast.clock import SYSTEM
 from outlast.training import disk, generators
+from outlast.training.disk import remove_tree
 from outlast.training.encode import Encoder
+from outlast.training.fielded import field, fielded
 from outlast.training.outputs import Output
 from outlast.training.state import encode_parts
 from outlast.training.tensors import Plan, plan_file
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class EndedLoop:
     """A loop that is over: a later save names it, so that it yields nothing when the script runs it again."""
 
@@ -44,7 +44,7 @@ class EndedLoop:
         }
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Position:
     """Where a loop stands, between two bodies."""
 
@@ -54,7 +54,7 @@ class Position:
     epoch: int = 0
 
 
-@dataclass
+@fielded
 class Save:
     """Everything that goes into one checkpoint, as it was at one boundary."""
 
@@ -71,7 +71,7 @@ class Save:
     """The script's own files, in a saving directory already."""
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Encoded:
     """The text files of a checkpoint, by name, and the plan of its tensor file."""
 
@@ -168,7 +168,7 @@ def write_save(
         disk.sync_path(saving)
         return disk.put_in_place(saving, save.step)
     except BaseException:
-        shutil.rmtree(saving, ignore_errors=True)
+        remove_tree(saving)
         raise
 
 

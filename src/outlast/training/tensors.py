@@ -12,13 +12,13 @@ import math
 import mmap
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from outlast.training.arrays import SAFETENSORS_DTYPES, Layout
 from outlast.training.decode import Malformed
 from outlast.training.encode import Leaf
+from outlast.training.fielded import fielded
 
 HEADER_BYTES_MAX = 100_000_000
 """The limit of the safetensors format itself."""
@@ -30,7 +30,7 @@ _DTYPE_BYTES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@fielded(frozen=True)
 class Plan:
     """Where each tensor will lie: offsets are counted from the end of the header."""
 
