@@ -2,7 +2,7 @@
 
 A pack is contents one after the other, nothing else; where each begins is known from the bundles. It is named by the sha256 of
 its contents' sha256s, so the same contents make the same pack, and a pack that was uploaded by a submit that died is made again
-under the same name.
+under the same name; after a prune under another one, because a name that was condemned never comes back.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from outlast.bundle.listing import File, Place
 from outlast.bundle.record import read_bundle
 from outlast.errors import Damaged, NewerFormat
 from outlast.folder import layout
+from outlast.folder.prunes import Prunes
 from outlast.store.store import Store
 
 PACK_BYTES_MAX = 16 << 20
@@ -25,15 +26,25 @@ LEARNED_BYTES_MAX = 64 << 20
 
 
 class Contents:
-    def __init__(self, store: Store, remembered: Callable[[], tuple[Mapping[str, Place], Mapping[str, int]]]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        remembered: Callable[[], tuple[Mapping[str, Place], Mapping[str, int]]],
+        prunes: Prunes = Prunes(),  # noqa: B008 - frozen
+    ) -> None:
         """`remembered` answers where contents lie, and the sizes of their packs; it is asked when it first matters."""
         self.places: dict[str, Place] = {}
         self.uploaded_bytes = 0
+        self.prunes = prunes
         self._store = store
         self._remembered = remembered
         self._recalled = False
-        self._packs = {entry.key.removeprefix(layout.PACKS): entry.bytes for entry in store.list(layout.PACKS)}
-        """What is there, whatever is remembered: a home may have been emptied, a pack lost."""
+        self._packs = {
+            entry.key.removeprefix(layout.PACKS): entry.bytes
+            for entry in store.list(layout.PACKS)
+            if entry.key not in prunes.masses
+        }
+        """What is there, whatever is remembered: a home may have been emptied, a pack lost. What is condemned is not there."""
 
         self._waiting: dict[str, bytes] = {}
         self._waiting_bytes = 0
@@ -100,12 +111,14 @@ class Contents:
         """Everything added so far is in the home when this returns."""
         if self._waiting:
             contents = [(sha256, len(data)) for sha256, data in self._waiting.items()]
-            self._upload(contents, _joined(self._waiting.values()))
+            self._upload(contents, joined(self._waiting.values()))
         self._waiting.clear()
         self._waiting_bytes = 0
 
     def _upload(self, contents: list[tuple[str, int]], chunks: Iterator[bytes]) -> None:
         names = "".join(f"{sha256} {size}\n" for sha256, size in contents)
+        if self.prunes.number:
+            names = f"after prune {self.prunes.number}\n{names}"
         pack = hashlib.sha256(b"outlast pack 1\n" + names.encode()).hexdigest()
         total_bytes = sum(size for _, size in contents)
         if self._packs.get(pack) != total_bytes:
@@ -117,7 +130,13 @@ class Contents:
             offset += size
 
 
-def _joined(contents: Iterable[bytes]) -> Iterator[bytes]:
+def pack_digest(contents: Iterable[tuple[str, int]]) -> str:
+    """The name of the pack that holds these (sha256, bytes), one after the other."""
+    names = "".join(f"{sha256} {size}\n" for sha256, size in contents)
+    return hashlib.sha256(b"outlast pack 1\n" + names.encode()).hexdigest()
+
+
+def joined(contents: Iterable[bytes]) -> Iterator[bytes]:
     """In pieces of a size that stores like."""
     waiting: list[bytes] = []
     waiting_bytes = 0

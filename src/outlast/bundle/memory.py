@@ -41,6 +41,9 @@ class HomeState:
     packs: dict[str, int]
     """All packs of the listing, with their sizes."""
 
+    prune: int = 0
+    """The home's newest prune then. After another one, all is looked at anew."""
+
 
 @dataclass
 class Kept:
@@ -227,14 +230,15 @@ def _state_plain(state: HomeState) -> list[Any]:
         state.base_packs,
         [[_text(path), place] for path, place in state.changes.items()],
         state.packs,
+        state.prune,
     ]
 
 
 def _state_from(
-    url: str, base: str, base_packs: dict[str, int], changes: list[Any], packs: dict[str, int]
+    url: str, base: str, base_packs: dict[str, int], changes: list[Any], packs: dict[str, int], prune: int
 ) -> HomeState:
     places = {_bytes(path): None if place is None else Place(*place) for path, place in changes}
-    return HomeState(url, base, base_packs, places, packs)
+    return HomeState(url, base, base_packs, places, packs, prune)
 
 
 def _places_parts(places: dict[str, Place], packs: dict[str, int]) -> list[bytes]:

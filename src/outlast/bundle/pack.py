@@ -22,6 +22,7 @@ from outlast.bundle.see import Seen, see
 from outlast.bundle.ship import nothing_to_ship, ship_all, ship_changes
 from outlast.clock import Clock
 from outlast.errors import Denied, NotFound, UsageError
+from outlast.folder.prunes import read_prunes
 from outlast.spec.spec import Target
 from outlast.store.store import Store
 
@@ -39,6 +40,9 @@ class Packed:
     dirty: bool = False
     """The working directory is not what the commit says."""
 
+    prune: int = 0
+    """The home's newest prune when it was packed: if there is a newer one, it is to be asked whether all is still there."""
+
 
 def pack(
     store: Store,
@@ -53,7 +57,7 @@ def pack(
     directory = _checked(directory)
     extra = [Path(os.path.abspath(one)) for one in extra]
     memory = Memory(cache)
-    contents = Contents(store, lambda: memory.recall_places(store.url))
+    contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store))
     with ExitStack() as stack:
         seen = see(directory, extra, _apart(directory, store, cache), memory, clock.now(), stack)
         if _is_there(seen, store, contents):
@@ -77,6 +81,7 @@ def pack(
         left_out=tuple(left_out[:REPORTED_MAX]),
         commit=kept.commit,
         dirty=kept.dirty,
+        prune=contents.prunes.number,
     )
 
 
@@ -85,9 +90,11 @@ def _is_there(seen: Seen, store: Store, contents: Contents) -> bool:
     before = seen.before
     if before is None or before.state is None or seen.fresh or seen.unread or before.state.url != store.url:
         return False
+    if before.state.prune != contents.prunes.number:
+        return False
     if seen.commit != before.commit or not contents.has_packs(before.state.packs):
         return False
-    return find_record(store, before.digest) is not None
+    return find_record(store, contents, before.digest) is not None
 
 
 def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory) -> Kept:
@@ -99,7 +106,7 @@ def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory) -> Kept:
         and seen.fresh is None
         and seen.unread
         and serves(store, contents, before.state, before.files)
-        and find_record(store, before.digest) is not None
+        and find_record(store, contents, before.digest) is not None
     ):
         digest, state = ship_changes(seen, store, contents, memory)
     else:

@@ -80,6 +80,21 @@ def read_bundle(store: Store, digest: str) -> Bundle:
     return Bundle(ordered, {file.sha256: places[file.sha256] for file in ordered.values() if file.bytes})
 
 
+def read_parent(store: Store, digest: str) -> str:
+    """Empty: the bundle is written whole."""
+    return str(_document(store, layout.bundle(digest)).get("parent") or "")
+
+
+def read_packs(store: Store, digest: str) -> tuple[list[str], str]:
+    """(the packs that the record itself names, its parent or empty): what it holds on to, whatever its files are."""
+    key = layout.bundle(digest)
+    document = _document(store, key)
+    packs, parent = document.get("packs"), document.get("parent") or ""
+    if not isinstance(packs, list) or not all(isinstance(pack, str) for pack in packs) or not isinstance(parent, str):
+        raise Damaged(f"`{key}` is damaged: it has no list of packs")
+    return packs, parent
+
+
 def _document(store: Store, key: str) -> dict[str, Any]:
     try:
         data = store.get(key).data

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from outlast.bundle.listing import EMPTY_SHA256, MODES, File, directories_of
 from outlast.bundle.record import Bundle, read_bundle
 from outlast.errors import Damaged, KeyMissing, OutlastError, UsageError
 from outlast.folder import layout
+from outlast.host.files import remove_tree
 from outlast.store.store import Store
 
 HELD_BYTES_MAX = 1 << 20
@@ -23,12 +24,33 @@ HELD_BYTES_MAX = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+class _PackGone(Exception):
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
 def unpack(store: Store, digest: str, to: Path) -> None:
     """`to` is made, or is empty. After an error, what lies in it is not the bundle: throw it away.
 
     `Damaged` names what is not what was written. The disk's own errors come as OSError.
     """
     bundle = read_bundle(store, digest)
+    while True:
+        try:
+            _unpack(store, bundle, to)
+        except _PackGone as gone:
+            # A prune and another submit may have given the same listing other packs since it was read.
+            again = read_bundle(store, digest)
+            if again == bundle:
+                raise Damaged(f"`{gone.key}` is gone from `{store.url}`", hint=_AGAIN) from None
+            bundle = again
+            remove_tree(to)
+        else:
+            return
+
+
+def _unpack(store: Store, bundle: Bundle, to: Path) -> None:
     root = _fresh(to)
     for directory in directories_of(bundle.files):
         _make(os.path.join(root, directory))
@@ -63,18 +85,18 @@ def _unpack_pack(
     store: Store, pack: str, contents: list[tuple[int, int, str]], wanted: dict[str, list[File]], root: bytes
 ) -> None:
     key = layout.pack(pack)
-    stream = Stream(_download(store, key), key)
+    stream = open_pack(store, pack)
     for offset, size, sha256 in contents:
         stream.skip_to(offset)
         first, *others = wanted[sha256]
         if size <= HELD_BYTES_MAX:
             data = stream.read(size)
             if hashlib.sha256(data).hexdigest() != sha256:
-                raise _not_as_written(key, first)
+                raise not_as_written(key, first.path)
             for file in wanted[sha256]:
                 _write(root, file, (data,))
         else:
-            _write(root, first, stream.pieces(size, sha256, first))
+            _write(root, first, stream.pieces(size, sha256, first.path))
             for file in others:
                 _write(root, file, _pieces_of(os.path.join(root, first.path)))
 
@@ -103,7 +125,7 @@ class Stream:
             pieces.append(piece)
         return bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces)
 
-    def pieces(self, size: int, sha256: str, file: File) -> Iterator[memoryview]:
+    def pieces(self, size: int, sha256: str, path: bytes) -> Iterator[memoryview]:
         digest = hashlib.sha256()
         while size:
             piece = self._take(size)
@@ -111,7 +133,7 @@ class Stream:
             size -= len(piece)
             yield piece
         if digest.hexdigest() != sha256:
-            raise _not_as_written(self._key, file)
+            raise not_as_written(self._key, path)
 
     def _take(self, size: int) -> memoryview:
         """At least one byte and at most so many."""
@@ -125,19 +147,24 @@ class Stream:
         return piece
 
 
+def open_pack(store: Store, pack: str) -> Stream:
+    key = layout.pack(pack)
+    return Stream(_download(store, key), key)
+
+
 def _download(store: Store, key: str) -> Iterator[bytes]:
     try:
         yield from store.download(key)
     except KeyMissing:
-        raise Damaged(f"`{key}` is gone from `{store.url}`", hint=_AGAIN) from None
+        raise _PackGone(key) from None
 
 
 _AGAIN = "submit the job again from its directory: what is missing is shipped again"
 
 
-def _not_as_written(key: str, file: File) -> Damaged:
+def not_as_written(key: str, path: bytes) -> Damaged:
     return Damaged(
-        f"`{key}` is damaged: the content of `{os.fsdecode(file.path)}` is not what was shipped",
+        f"`{key}` is damaged: the content of `{os.fsdecode(path)}` is not what was shipped",
         hint=f"delete `{key}` in the home and submit the job again from its directory",
     )
 
@@ -167,12 +194,16 @@ def _one_name(path: bytes) -> OutlastError:
 def _write(root: bytes, file: File, pieces: Iterator[memoryview] | Iterator[bytes] | tuple[bytes]) -> None:
     handle = _create(root, file)
     try:
-        for piece in pieces:
-            written = os.write(handle, piece)
-            while written < len(piece):
-                written += os.write(handle, piece[written:])
+        write_pieces(handle, pieces)
     finally:
         os.close(handle)
+
+
+def write_pieces(handle: int, pieces: Iterable[memoryview | bytes]) -> None:
+    for piece in pieces:
+        written = os.write(handle, piece)
+        while written < len(piece):
+            written += os.write(handle, piece[written:])
 
 
 def _pieces_of(path: bytes) -> Iterator[bytes]:

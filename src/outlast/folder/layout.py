@@ -13,6 +13,7 @@ INDEX = "index/"
 BUNDLES = "bundles/"
 PACKS = "packs/"
 JOBS = "jobs/"
+PRUNES = "prunes/"
 
 
 def bundle(digest: str) -> str:
@@ -21,6 +22,10 @@ def bundle(digest: str) -> str:
 
 def pack(digest: str) -> str:
     return f"packs/{digest}"
+
+
+def prune(number: int) -> str:
+    return f"{PRUNES}{number:06d}.json"
 
 
 def index(submitted_at: float, job: str, launch: int) -> str:

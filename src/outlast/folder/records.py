@@ -258,3 +258,16 @@ class Published:
     """Written after the last published output."""
 
     manifest: str
+
+
+@dataclass(frozen=True)
+class Prune:
+    """What a prune has condemned: nobody who begins after it was written relies on any of it, whether or not it is gone yet."""
+
+    number: int
+    at: float
+    records: Mapping[str, int] = field(default_factory=dict)
+    """Key -> generation, of what is written with a condition. Written anew, it has another generation and is spared."""
+
+    masses: tuple[str, ...] = ()
+    """Keys of what is written without one. None of these names is ever written again."""
