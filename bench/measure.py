@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 import platform
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
