@@ -12,6 +12,9 @@ JOB_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 INDEX = "index/"
 BUNDLES = "bundles/"
 PACKS = "packs/"
+ENVIRONMENTS = "environments/"
+ENVIRONMENT_PARTS = "environments/parts/"
+DECLARATIONS = "environments/by-declaration/"
 JOBS = "jobs/"
 PRUNES = "prunes/"
 
@@ -26,6 +29,18 @@ def pack(digest: str) -> str:
 
 def prune(number: int) -> str:
     return f"{PRUNES}{number:06d}.json"
+
+
+def environment(digest: str) -> str:
+    return f"{ENVIRONMENTS}{digest}/manifest.json"
+
+
+def environment_part(name: str) -> str:
+    return f"{ENVIRONMENT_PARTS}{name}"
+
+
+def declaration(key: str) -> str:
+    return f"{DECLARATIONS}{key}.json"
 
 
 def index(submitted_at: float, job: str, launch: int) -> str:

@@ -1,0 +1,110 @@
+"""What an interpreter knows about itself, asked once and remembered as long as it stays as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from outlast.errors import UsageError
+from outlast.spec.plain_file import read_plain
+
+ASK_SECONDS_MAX = 60.0
+ANSWER_BYTES_MAX = 4 << 20
+
+QUESTION = """
+import json, os, platform, site, sys, sysconfig
+base = getattr(sys, "_base_executable", None) or sys.executable
+if sys.prefix == sys.base_prefix:
+    base = sys.executable
+stdlib = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
+paths = [path for path in sys.path if os.path.isabs(path) and not path.endswith(".zip")]
+print(json.dumps({
+    "version": ".".join(map(str, sys.version_info[:3])),
+    "base": os.path.realpath(base),
+    "stdlib": sorted(set(sys.stdlib_module_names) | set(sys.builtin_module_names)),
+    "paths": [path for path in paths if os.path.realpath(path) not in stdlib and not path.endswith("lib-dynload")],
+    "platform": "%s-%s" % (platform.system().lower(), platform.machine()),
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Facts:
+    version: str
+    base: str
+    """The interpreter that environments are made of: that of an environment is the one that it was made of itself."""
+
+    stdlib: tuple[str, ...]
+    paths: tuple[str, ...]
+    """Where its packages lie."""
+
+    platform: str
+
+    @property
+    def minor(self) -> str:
+        return ".".join(self.version.split(".")[:2])
+
+
+def facts_of(python: str, cache: Path | None) -> Facts:
+    """Runs it if it has changed since it was asked last, and not otherwise."""
+    state = _state(python)
+    kept = cache / "interpreters" / f"{hashlib.sha256(state.encode()).hexdigest()[:32]}.json" if cache else None
+    if kept is not None:
+        try:
+            return _read(json.loads(read_plain(kept, ANSWER_BYTES_MAX)))
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            pass  # asked again
+    try:
+        done = subprocess.run(
+            [python, "-c", QUESTION],
+            cwd="/",
+            env={name: os.environ[name] for name in ("HOME", "PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ASK_SECONDS_MAX,
+            check=True,
+        )
+        document = json.loads(done.stdout)
+        facts = _read(document)
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"`{python}` does not answer: {error}", hint="activate another environment") from error
+    if kept is not None:
+        _keep(kept, document)
+    return facts
+
+
+def _state(python: str) -> str:
+    """Changes when the interpreter, its environment's description, or what starts with it does."""
+    parts = [python]
+    for path in (python, os.path.realpath(python), os.path.join(os.path.dirname(python), "..", "pyvenv.cfg")):
+        try:
+            status = os.stat(path)
+        except OSError:
+            parts.append("-")
+        else:
+            parts.append(f"{path} {status.st_mtime_ns} {status.st_size}")
+    return "\n".join(parts)
+
+
+def _read(document: dict[str, object]) -> Facts:
+    version, base, platform = (document[name] for name in ("version", "base", "platform"))
+    stdlib, paths = document["stdlib"], document["paths"]
+    if not (isinstance(version, str) and isinstance(base, str) and isinstance(platform, str)):
+        raise TypeError("no text")
+    if not (isinstance(stdlib, list) and isinstance(paths, list)):
+        raise TypeError("no list")
+    return Facts(version, base, tuple(map(str, stdlib)), tuple(map(str, paths)), platform)
+
+
+def _keep(path: Path, document: object) -> None:
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(document))
+        temporary.replace(path)
+    except OSError:
+        pass  # asked again next time
