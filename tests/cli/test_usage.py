@@ -86,7 +86,7 @@ def test_commands_that_do_not_exist_yet_are_not_pretended(user: User, command: s
         ("--checkpoint-dir", "/etc", "inside the working directory"),
         ("--output-dir", "../out", "inside the working directory"),
         ("--dir", "nowhere", "no such directory"),
-        ("--home", "gs://bucket", "a home is"),
+        ("--home", "s3://bucket", "a home is"),
         ("--from", "no-such-job", "no job `no-such-job`"),
     ],
 )

@@ -15,6 +15,7 @@ from tests.project.project_files import ROOT, SOURCE, children, contract, settin
 THIRD_PARTY = {
     "cli": {"click"},
     "spec": {"tomli"},
+    "google": {"urllib3", "certifi", "google"},
     "training": {"tomli"},
     "testing": {"pytest", "hypothesis", "greenlet"},
 }
@@ -51,9 +52,9 @@ def test_third_party_modules_are_imported_only_where_the_list_says() -> None:
     assert surprises == []
 
 
-def test_the_package_requires_click_and_on_old_pythons_tomli_and_nothing_else() -> None:
+def test_the_package_requires_click_and_urllib3_and_on_old_pythons_tomli_and_nothing_else() -> None:
     required = settings()["project"]["dependencies"]
-    assert [re.split(r"[^\w-]", line)[0] for line in required] == ["click", "tomli"]
+    assert [re.split(r"[^\w-]", line)[0] for line in required] == ["click", "tomli", "urllib3"]
     assert "python_version < '3.11'" in required[1]
 
 

@@ -37,7 +37,7 @@ def test_opening_makes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("url", ["gs://bucket", "s3://bucket/x", "http://host/", "FILE:///x", "c:\\home"])
+@pytest.mark.parametrize("url", ["gcs://bucket", "s3://bucket/x", "http://host/", "FILE:///x", "c:\\home"])
 def test_a_scheme_that_is_not_known_is_answered_with_those_that_are(url: str) -> None:
     with pytest.raises(UsageError, match="is not known") as caught:
         open_store(url)

@@ -21,12 +21,13 @@ from outlast.store.directories import Directories
 from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, status_of, translated
 from outlast.store.files import ChunksFailed, Files
 from outlast.store.generations import DELETED, END, Generations, listed
+from outlast.store.one_by_one import OneByOne
 from outlast.store.paths import DISPLACED, MARK, path_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored
 from outlast.store.walk import walk
 
 
-class DirectoryStore:
+class DirectoryStore(OneByOne):
     poll_seconds: float = 0.05
     rewrite_seconds: float = 0.0
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from outlast.errors import KeyMissing, PreconditionFailed
 from outlast.store.keys import check_key
+from outlast.store.one_by_one import OneByOne
 from outlast.store.store import CHUNK_BYTES, Entry, Store, Stored
 
 
@@ -31,16 +32,21 @@ class _Overlaid:
     file: SpooledTemporaryFile[bytes] | None = None
 
 
-class Dry:
+class Dry(OneByOne):
     """Each write is checked like a real one and recorded in `writes`. What is large is kept in a temporary file."""
 
     def __init__(self, store: Store) -> None:
         self.url = store.url
         self.poll_seconds = store.poll_seconds
         self.rewrite_seconds = store.rewrite_seconds
+        self.write_seconds = store.write_seconds
         self.writes: list[Write] = []
         self._store = store
         self._overlay: dict[str, _Overlaid] = {}
+
+    @property
+    def billed_writes(self) -> int:
+        return self._store.billed_writes
 
     def get(self, key: str) -> Stored:
         overlaid = self._overlay.get(key)

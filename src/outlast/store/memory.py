@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import KeyMissing, PreconditionFailed
 from outlast.store.keys import check_key
+from outlast.store.one_by_one import OneByOne
 from outlast.store.store import CHUNK_BYTES, Entry, Stored
 
 _named: dict[str, MemoryStore] = {}
@@ -23,7 +24,7 @@ def named(name: str) -> MemoryStore:
         return _named[name]
 
 
-class MemoryStore:
+class MemoryStore(OneByOne):
     poll_seconds: float = 0.05
     rewrite_seconds: float = 0.0
 

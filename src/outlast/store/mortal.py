@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from outlast.errors import StoreUnavailable
+from outlast.store.one_by_one import OneByOne
 from outlast.store.store import Entry, Store, Stored
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ WRITES = ("put", "delete", "purge", "upload", "chunk")
 OPERATIONS = (*WRITES, "get", "list", "download", "now")
 
 
-class Mortal:
+class Mortal(OneByOne):
     """`before` is called before every write, `after` after every one that took effect; `faults` strike reads too."""
 
     def __init__(
@@ -81,10 +82,15 @@ class Mortal:
         self.url = store.url
         self.poll_seconds = store.poll_seconds
         self.rewrite_seconds = store.rewrite_seconds
+        self.write_seconds = store.write_seconds
         self._store = store
         self._before = before
         self._after = after
         self._faults = faults or Faults()
+
+    @property
+    def billed_writes(self) -> int:
+        return self._store.billed_writes
 
     def get(self, key: str) -> Stored:
         return self._faulty("get", key, partial(self._store.get, key))

@@ -48,17 +48,25 @@ def _open_memory(url: str) -> Store:
     return named(url.removeprefix("memory:"))
 
 
+def _open_bucket(url: str) -> Store:
+    from outlast.store.gcs_home import open_bucket  # urllib3 costs a directory's user nothing
+
+    return open_bucket(url)
+
+
 def _legal() -> str:
     return ", ".join(f"`{EXAMPLES[scheme]}`" for scheme in SCHEMES)
 
 
 SCHEMES: Mapping[str, Callable[[str], Store]] = {
     "file": _open_file,
+    "gs": _open_bucket,
     "memory": _open_memory,
 }
 """The list. The contract suite runs over it: what stands here is tested."""
 
 EXAMPLES: Mapping[str, str] = {
     "file": "file:///data/home",
+    "gs": "gs://bucket",
     "memory": "memory:NAME",
 }

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from outlast.clock import Clock
 from outlast.errors import StoreUnavailable
+from outlast.store.one_by_one import OneByOne
 from outlast.store.store import Entry, Store, Stored
 
 FIRST_SECONDS = 0.5
@@ -22,7 +23,7 @@ SECONDS_MAX = 120.0
 T = TypeVar("T")
 
 
-class Retrying:
+class Retrying(OneByOne):
     """The same promises, with `StoreUnavailable` raised only after `seconds_max`.
 
     A write whose answer was lost is made again. So `PreconditionFailed` may be the echo of this call's own success; who writes
@@ -34,10 +35,15 @@ class Retrying:
         self.url = store.url
         self.poll_seconds = store.poll_seconds
         self.rewrite_seconds = store.rewrite_seconds
+        self.write_seconds = store.write_seconds
         self._store = store
         self._clock = clock
         self._random = random
         self._seconds_max = seconds_max
+
+    @property
+    def billed_writes(self) -> int:
+        return self._store.billed_writes
 
     def get(self, key: str) -> Stored:
         return self._again(lambda: self._store.get(key))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 CHUNK_BYTES = 1 << 20
@@ -21,6 +21,13 @@ class Entry(NamedTuple):
     key: str
     generation: int
     bytes: int
+
+
+class Upload(NamedTuple):
+    """One of several uploads. `chunks` may be called again, and by another thread."""
+
+    key: str
+    chunks: Callable[[], Iterable[bytes]]
 
 
 class Store(Protocol):
@@ -43,6 +50,14 @@ class Store(Protocol):
 
     rewrite_seconds: float
     """How long to wait between two writes of one key (Cloud Storage takes one a second; a directory any number: 0)."""
+
+    write_seconds: float
+    """How long what is written again and again, and may wait, had better wait: where each write is billed, above 0."""
+
+    @property
+    def billed_writes(self) -> int:
+        """How many writes and lists of this handle were billed by number (Cloud Storage: class A operations)."""
+        ...
 
     def get(self, key: str) -> Stored:
         """The object and its generation (never 0); `KeyMissing` if there is none."""
@@ -70,6 +85,17 @@ class Store(Protocol):
 
     def upload(self, key: str, chunks: Iterable[bytes]) -> int:
         """Writes an object of any size without condition, never holding all of it in memory; answers its size in bytes."""
+        ...
+
+    def upload_many(self, uploads: Iterable[Upload], between: Callable[[int], None] = ...) -> None:
+        """Like `upload` of each, perhaps several at a time; all are there when it returns, any of them may be when it raises.
+
+        `between` is told by the caller's own thread how many bytes were read so far, now and then, and may raise.
+        """
+        ...
+
+    def download_many(self, keys: Iterable[str]) -> Iterator[Iterator[bytes]]:
+        """Like `download` of each, in order, perhaps ahead. Each is read, or given up, before the next one is taken."""
         ...
 
     def download(self, key: str) -> Iterator[bytes]:

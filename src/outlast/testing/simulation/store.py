@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from outlast.errors import KeyMissing, PreconditionFailed, StoreFull, StoreUnavailable
+from outlast.store.one_by_one import OneByOne
 from outlast.store.store import CHUNK_BYTES, Entry, Stored
 from outlast.testing.simulation.bucket import Bucket
 from outlast.testing.simulation.clock import EPOCH
@@ -49,7 +50,7 @@ class Cut:
     on: bool = False
 
 
-class SimulatedStore:
+class SimulatedStore(OneByOne):
     """One actor's client. Requests that were sent take effect even if their sender is dead or stopped by then."""
 
     url = URL

@@ -1,0 +1,105 @@
+"""Keys of service accounts, impersonation and workload federation: by google-auth, over our own wire."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from outlast.clock import Clock
+from outlast.errors import Denied
+from outlast.google.auth.credentials import SCOPE, Token
+from outlast.google.wire import NoAnswer, Request, Wire
+
+CONNECT_SECONDS = 10.0
+STALL_SECONDS = 30.0
+LIVES_SECONDS_DEFAULT = 3600.0
+
+
+class ExtraCredentials:
+    """Any kind that google-auth can load from a document."""
+
+    def __init__(self, document: Mapping[str, Any], wire: Wire, clock: Clock, *, source: str) -> None:
+        try:
+            import google.auth
+            import google.auth.exceptions
+            import google.auth.transport
+        except ImportError as error:
+            raise Denied(
+                f"`{source}` is a `{document.get('type')}`, and google-auth, which reads it, is not installed",
+                hint="`pip install 'outlast[google]'`, or `gcloud auth application-default login`, which needs nothing",
+            ) from error
+        try:
+            found, project = google.auth.load_credentials_from_dict(dict(document), scopes=[SCOPE])
+        except (google.auth.exceptions.GoogleAuthError, ValueError, KeyError, TypeError) as error:
+            raise Denied(
+                f"`{source}` holds no credentials that can be used: {error}",
+                hint="make a new key, or `gcloud auth application-default login`",
+            ) from error
+        self._exceptions = google.auth.exceptions
+        self._credentials = found
+        self._clock = clock
+        self._source = source
+        self._request = _over(wire, google.auth.transport)
+        self.account = str(getattr(found, "service_account_email", None) or document.get("client_email") or source)
+        self.quota_project = str(document.get("quota_project_id") or "")
+        self.project = str(project or "")
+
+    def renew(self) -> Token:
+        try:
+            self._credentials.refresh(self._request)
+        except self._exceptions.TransportError as error:
+            raise NoAnswer(str(error), sent=True) from error
+        except (self._exceptions.GoogleAuthError, ValueError) as error:
+            if getattr(error, "retryable", False):
+                raise NoAnswer(str(error), sent=True) from error
+            raise Denied(
+                f"Google does not accept `{self.account}` of `{self._source}`: {_first_words(error)}",
+                hint="is the key still there, and this machine's clock right? `gcloud auth application-default login` needs no key",
+            ) from error
+        expiry = self._credentials.expiry
+        if expiry is None:
+            return Token(self._credentials.token, LIVES_SECONDS_DEFAULT)
+        ends_at = expiry.replace(tzinfo=datetime.timezone.utc).timestamp()
+        return Token(self._credentials.token, ends_at - self._clock.now())
+
+
+def _first_words(error: Exception) -> str:
+    return str(error.args[0] if error.args else error)[:300]
+
+
+def _over(wire: Wire, transport: Any) -> Any:
+    """google-auth's requests, sent by our wire."""
+
+    class Received(transport.Response):  # type: ignore[misc]
+        def __init__(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
+            self._parts = status, headers, data
+
+        status = property(lambda self: self._parts[0])
+        headers = property(lambda self: self._parts[1])
+        data = property(lambda self: self._parts[2])
+
+    class Asking(transport.Request):  # type: ignore[misc]
+        def __call__(
+            self,
+            url: str,
+            method: str = "GET",
+            body: Any = None,
+            headers: Mapping[str, str] | None = None,
+            timeout: float | None = None,
+            **_: Any,
+        ) -> Received:
+            data = body.encode() if isinstance(body, str) else body
+            try:
+                answer = wire.send(
+                    Request(method, url, dict(headers or {}), data),
+                    connect_seconds=CONNECT_SECONDS,
+                    stall_seconds=timeout or STALL_SECONDS,
+                )
+            except NoAnswer as error:
+                from google.auth.exceptions import TransportError
+
+                raise TransportError(error.why) from error
+            return Received(answer.status, answer.headers, answer.body)
+
+    return Asking()

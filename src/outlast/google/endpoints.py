@@ -1,0 +1,47 @@
+"""Where Google's APIs are: at Google, or at an emulator on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from outlast.errors import UsageError
+from outlast.google.proxies import is_loopback
+
+EMULATOR = "OUTLAST_EMULATOR"
+STORAGE_EMULATOR = "STORAGE_EMULATOR_HOST"
+EMULATED_PROJECT = "emulated"
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    storage: str
+    tokens: str
+    """Where a refresh token becomes an access token."""
+
+    emulated: bool = False
+    """Nothing of the user's real login is sent there."""
+
+
+GOOGLE = Endpoints(storage="https://storage.googleapis.com", tokens="https://oauth2.googleapis.com/token")
+
+
+def endpoints(environ: Mapping[str, str]) -> Endpoints:
+    """By `OUTLAST_EMULATOR`, for all APIs; else by `STORAGE_EMULATOR_HOST`, as Google's own libraries read it."""
+    for name in (EMULATOR, STORAGE_EMULATOR):
+        if environ.get(name):
+            base = _checked(name, environ[name])
+            return Endpoints(storage=base, tokens=f"{base}/token", emulated=True)
+    return GOOGLE
+
+
+def _checked(name: str, value: str) -> str:
+    base = (value if "://" in value else f"http://{value}").rstrip("/")
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or not is_loopback(parts.hostname) or parts.path or parts.query:
+        raise UsageError(
+            f"`{name}` is `{value}`, and that is no address of this machine",
+            hint=f"`outlast emulator` prints the right one; `unset {name}` to use Google",
+        )
+    return base

@@ -1,0 +1,44 @@
+"""Several uploads and downloads, for stores to which one after the other is as good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from outlast.store.store import Upload
+
+
+def unwatched(done_bytes: int) -> None:
+    """For those who have nothing to do in between."""
+
+
+class _Plain(Protocol):
+    def upload(self, key: str, chunks: Iterable[bytes]) -> int: ...
+    def download(self, key: str) -> Iterator[bytes]: ...
+
+
+class OneByOne:
+    """For a store whose writes cost nothing each."""
+
+    write_seconds: float = 0.0
+
+    @property
+    def billed_writes(self) -> int:
+        return 0
+
+    def upload_many(self: _Plain, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
+        done = 0
+
+        def watched(chunks: Iterable[bytes]) -> Iterator[bytes]:
+            nonlocal done
+            for chunk in chunks:
+                yield chunk
+                done += len(chunk)
+                between(done)
+
+        for upload in uploads:
+            self.upload(upload.key, watched(upload.chunks()))
+
+    def download_many(self: _Plain, keys: Iterable[str]) -> Iterator[Iterator[bytes]]:
+        for key in keys:
+            yield self.download(key)
