@@ -116,10 +116,7 @@ class Contents:
         self._waiting_bytes = 0
 
     def _upload(self, contents: list[tuple[str, int]], chunks: Iterator[bytes]) -> None:
-        names = "".join(f"{sha256} {size}\n" for sha256, size in contents)
-        if self.prunes.number:
-            names = f"after prune {self.prunes.number}\n{names}"
-        pack = hashlib.sha256(b"outlast pack 1\n" + names.encode()).hexdigest()
+        pack = pack_digest(contents, self.prunes.number)
         total_bytes = sum(size for _, size in contents)
         if self._packs.get(pack) != total_bytes:
             self.uploaded_bytes += self._store.upload(layout.pack(pack), chunks)
@@ -130,9 +127,11 @@ class Contents:
             offset += size
 
 
-def pack_digest(contents: Iterable[tuple[str, int]]) -> str:
-    """The name of the pack that holds these (sha256, bytes), one after the other."""
+def pack_digest(contents: Iterable[tuple[str, int]], prune: int) -> str:
+    """The name of the pack that holds these (sha256, bytes), one after the other, if it is written after that prune."""
     names = "".join(f"{sha256} {size}\n" for sha256, size in contents)
+    if prune:
+        names = f"after prune {prune}\n{names}"
     return hashlib.sha256(b"outlast pack 1\n" + names.encode()).hexdigest()
 
 

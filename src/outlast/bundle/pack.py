@@ -40,9 +40,6 @@ class Packed:
     dirty: bool = False
     """The working directory is not what the commit says."""
 
-    prune: int = 0
-    """The home's newest prune when it was packed: if there is a newer one, it is to be asked whether all is still there."""
-
 
 def pack(
     store: Store,
@@ -81,7 +78,6 @@ def pack(
         left_out=tuple(left_out[:REPORTED_MAX]),
         commit=kept.commit,
         dirty=kept.dirty,
-        prune=contents.prunes.number,
     )
 
 

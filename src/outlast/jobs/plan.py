@@ -11,6 +11,7 @@ from outlast.bundle.pack import Packed, pack
 from outlast.bundle.python import Interpreter, choose_python
 from outlast.errors import UsageError
 from outlast.folder.home import Home
+from outlast.folder.prunes import newest_prune
 from outlast.folder.sound import legal_path
 from outlast.jobs.asked import Asked
 from outlast.jobs.world import World
@@ -29,6 +30,9 @@ class Plan:
     home: Home
     packed: Packed
     interpreter: Interpreter
+    asked: Asked
+    prune: int
+    """The home's newest prune before anything was shipped."""
 
 
 def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
@@ -41,6 +45,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     engine.check(machine, workers=1)
     interpreter = shipped.interpreter if shipped else choose_python(directory, world.environ, cache=world.cache_dir)
     home = world.home(asked.home)
+    prune = shipped.prune if shipped else newest_prune(home.store)
     packed = shipped.packed if shipped else _pack(world, home, asked, directory, target)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
@@ -70,7 +75,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         from_job=asked.from_job,
         drill=asked.drill,
     )
-    return Plan(spec, home, packed, interpreter)
+    return Plan(spec, home, packed, interpreter, asked, prune)
 
 
 def _pack(world: World, home: Home, asked: Asked, directory: Path, target: Target) -> Packed:

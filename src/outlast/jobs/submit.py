@@ -1,6 +1,6 @@
 """Half a submit is either nothing or a job that can be submitted again.
 
-The order of writes: bundle, spec, index, launch record, head, then the engine's start. Each names only what is there already. All but
+The order of writes: bundle, spec, launch record, index, head, then the engine's start. Each names only what is there already. All but
 head are create-only, and who finds one there uses it: the second submit of a job never mixes its own flags with the first one's.
 """
 
@@ -18,6 +18,7 @@ from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.plan import Plan, plan
+from outlast.jobs.settle import hold, settle
 from outlast.jobs.world import World
 from outlast.spec.record import decode, encode
 from outlast.spec.spec import Spec
@@ -55,7 +56,9 @@ def carry_out(world: World, planned: Plan) -> Submitted:
     adopted = adopt(world, job, spec)
     record = launch_record(job, 1, spec.engine, spec, job.home.store.now())
     index(job, spec, record)
+    prune = settle(world, job, spec, planned, there=there)
     head = begin(job, life.begun(job.id, record, adopted))
+    hold(job, head, prune)
     if head.state.final:
         raise UsageError(
             f"there is a job `{job.id}` already, and it has {head.state.value}",
