@@ -7,6 +7,14 @@ from datetime import datetime, timezone
 from email.utils import formatdate
 
 
+def monotonic() -> float:
+    return time.monotonic()
+
+
+def pause(seconds: float) -> None:
+    time.sleep(seconds)
+
+
 class Clock:
     """The system's time plus a skew that `/_emulator/clock` may set; `scaled` shortens what Google takes long for."""
 

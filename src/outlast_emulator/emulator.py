@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from outlast_emulator.chain import Step, joined
 from outlast_emulator.clock import Clock
 from outlast_emulator.control.faults import Faults
 from outlast_emulator.control.ledger import Ledger
+from outlast_emulator.control.record import Record
 from outlast_emulator.errors import ApiError, json_error
+from outlast_emulator.iam.authority import Authority
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Router
@@ -36,8 +40,16 @@ class Emulator:
         self.url = ""
         """`http://127.0.0.1:PORT`, once it is served."""
         self.faults = Faults(self.clock)
+        self.record = Record()
+        self.authority = Authority(data / "iam", self.clock, self.switches)
         self.storage = Storage(data / "storage", self.clock, self.switches)
-        self.ledger = Ledger(data, self.clock, self.storage)
+        self.ledger = Ledger(self.storage, self.record)
+        self.check_body: Callable[[str, dict[str, Any]], None] = _no_check
+        """For a body that is not the whole of a request (the first part of a multipart upload): refused as Google refuses
+        it. Set by the step that validates."""
+        self.demand: Callable[..., None] = _no_demand
+        """demand(request, permission, bucket, object): for what only an operation knows that it is needed. Set by the step that
+        authorises."""
         self.router = Router()
         for make_routes in APIS:
             for route in make_routes(self):
@@ -76,5 +88,13 @@ class Emulator:
             return request.route.render(ApiError(500, "backendError", "Backend Error"))
 
     def close(self) -> None:
-        self.ledger.close()
+        self.ledger.keep()
         self.storage.close()
+
+
+def _no_check(method_id: str, document: dict[str, Any]) -> None:
+    """Before there is a step that validates."""
+
+
+def _no_demand(request: Request, permission: str, bucket: str = "", object_name: str = "") -> None:
+    """Before there is a step that authorises."""

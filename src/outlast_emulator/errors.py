@@ -15,7 +15,7 @@ from outlast_emulator.response import Response
 class ApiError(Exception):
     """A refusal. `reason` is the word that clients decide by (`conditionNotMet`, `notFound`, `rateLimitExceeded`...)."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         status: int,
         reason: str,

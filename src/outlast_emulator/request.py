@@ -44,7 +44,7 @@ class Request:
         "verb",
     )
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self, verb: str, path: str, query_text: str, headers: dict[str, str], body: Incoming, scheme: str = "http"
     ) -> None:
         self.verb = verb

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from io import FileIO
+from typing import Any, TypeAlias
 
 JSON_TYPE = "application/json; charset=UTF-8"
 
@@ -14,7 +16,7 @@ JSON_TYPE = "application/json; charset=UTF-8"
 class FileSlice:
     """`length` bytes of an open file from `start`: sent by the kernel, closed when sent."""
 
-    file: BinaryIO
+    file: FileIO
     start: int
     length: int
 
@@ -31,7 +33,8 @@ class WireFault:
     """Of a stall, before the connection is closed."""
 
 
-Body = bytes | FileSlice | Iterable[bytes]
+Body: TypeAlias = bytes | FileSlice | Iterable[bytes]
+PIECE_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
@@ -56,3 +59,19 @@ class Response:
 
 def answer(document: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return Response(status, b"", {"content-type": JSON_TYPE, **(headers or {})}, document)
+
+
+def pieces(body: Body) -> Iterator[bytes]:
+    """The body piece by piece."""
+    if isinstance(body, bytes):
+        yield body
+    elif isinstance(body, FileSlice):
+        offset, end = body.start, body.start + body.length
+        while offset < end:
+            piece = os.pread(body.file.fileno(), min(PIECE_BYTES, end - offset), offset)
+            if not piece:
+                raise OSError("the file is shorter than its row says")
+            offset += len(piece)
+            yield piece
+    else:
+        yield from body

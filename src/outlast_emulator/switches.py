@@ -19,6 +19,9 @@ class Switches:
     authorize: bool = True
     """Each call is checked against its principal's permissions."""
 
+    require_login: bool = False
+    """Off: a call without a token, or with one that the emulator did not issue, is the project's owner. On: 401."""
+
     validate: bool = True
     """Each request and answer is checked against the discovery documents."""
 
@@ -33,6 +36,9 @@ class Switches:
 
     rewrite_bytes_per_call: int = 0
     """A rewrite that copies more needs several calls with a token; 0: only where the request or the classes ask for it."""
+
+    absent_condition_412: bool = False
+    """A read, change or delete with `ifGenerationMatch=g` of an object that is not there: 412 instead of 404."""
 
     list_page_max: int = 1000
     """The most that one page of a list holds."""

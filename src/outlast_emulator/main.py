@@ -1,0 +1,83 @@
+"""The emulator as a process: starts, prints where it is, serves until it is told to end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from outlast_emulator.emulator import Emulator
+from outlast_emulator.storage.model import InUse
+from outlast_emulator.variables import variables
+from outlast_emulator.wire.server import Server
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="outlast emulator", description="Google's APIs on a loopback port.")
+    parser.add_argument("--port", type=int, default=0, help="the port; one that is free if not said")
+    parser.add_argument("--data", type=Path, help="where the data is kept; a temporary directory if not said")
+    parser.add_argument("--time-scale", type=float, default=1.0, help="0.1: what takes Google 10 seconds takes 1 here")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("command", nargs="*", metavar="COMMAND", help="run it with the variables set, and end with it")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="outlast-emulator-") as scratch:
+        return run(asked.data or Path(scratch), asked.port, asked.time_scale, asked.json, asked.command)
+
+
+def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[str]) -> int:
+    """The exit code of `command`, or 0 when a signal ends it."""
+    try:
+        emulator = Emulator(data, time_scale=time_scale)
+    except InUse:
+        sys.stderr.write(f"error: another emulator uses `{data}`\n\nhint: end it, or choose another `--data`\n")
+        return 2
+    try:
+        server = Server(emulator, port=port)
+    except OSError as error:
+        sys.stderr.write(
+            f"error: port {port} of 127.0.0.1: {error.strerror}\n\nhint: leave `--port` away: one is found\n"
+        )
+        return 2
+    server.start()
+    try:
+        if command:
+            return _run_command(command, server.url)
+        _say(server.url, as_json)
+        _wait_for_signal()
+        return 0
+    finally:
+        server.stop()
+        emulator.close()
+
+
+def _say(url: str, as_json: bool) -> None:
+    found = variables(url)
+    if as_json:
+        sys.stdout.write(json.dumps({"url": url, "pid": os.getpid(), "variables": found}) + "\n")
+    else:
+        sys.stdout.write("".join(f"export {name}={value}\n" for name, value in found.items()))
+    sys.stdout.flush()
+
+
+def _wait_for_signal() -> None:
+    wanted = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    signal.sigwait(wanted)
+
+
+def _run_command(command: list[str], url: str) -> int:
+    """A command that a signal ended counts as a shell counts it: 128 plus its number."""
+    try:
+        child = subprocess.Popen(command, env={**os.environ, **variables(url)})
+    except OSError as error:
+        sys.stderr.write(f"error: `{command[0]}`: {error.strerror}\n")
+        return 127 if isinstance(error, FileNotFoundError) else 126
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda received, _: child.send_signal(received))
+    code = child.wait()
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,1 @@
+"""Cloud Storage: the model, the JSON API, the XML API."""

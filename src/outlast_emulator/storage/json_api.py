@@ -1,0 +1,62 @@
+"""The JSON API's routes: https://storage.googleapis.com/storage/v1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from outlast_emulator.request import Request
+from outlast_emulator.response import Response
+from outlast_emulator.routes import Operation, Route
+from outlast_emulator.storage.json_buckets import JsonBuckets
+from outlast_emulator.storage.json_objects import JsonObjects
+from outlast_emulator.storage.json_upload import JsonUpload
+from outlast_emulator.storage.masks import cut
+
+if TYPE_CHECKING:
+    from outlast_emulator.emulator import Emulator
+
+ROOT = "/storage/v1"
+B = f"{ROOT}/b"
+O = f"{ROOT}/b/{{bucket}}/o"  # noqa: E741
+ONE = f"{O}/{{object}}"
+
+
+def routes(emulator: Emulator) -> Iterable[Route]:
+    buckets, objects, upload = JsonBuckets(emulator), JsonObjects(emulator), JsonUpload(emulator)
+    table: tuple[tuple[str, str, str, Operation, bool], ...] = (
+        ("storage.buckets.insert", "POST", B, buckets.insert, True),
+        ("storage.buckets.list", "GET", B, buckets.list, True),
+        ("storage.buckets.get", "GET", f"{B}/{{bucket}}", buckets.get, True),
+        ("storage.buckets.patch", "PATCH", f"{B}/{{bucket}}", buckets.patch, True),
+        ("storage.buckets.update", "PUT", f"{B}/{{bucket}}", buckets.update, True),
+        ("storage.buckets.delete", "DELETE", f"{B}/{{bucket}}", buckets.delete, True),
+        ("storage.buckets.getStorageLayout", "GET", f"{B}/{{bucket}}/storageLayout", buckets.storage_layout, True),
+        ("storage.objects.list", "GET", O, objects.list, False),
+        ("storage.objects.get", "GET", ONE, objects.get, True),
+        ("storage.objects.get", "GET", f"/download{ONE}", objects.get, True),
+        ("storage.objects.patch", "PATCH", ONE, objects.patch, True),
+        ("storage.objects.update", "PUT", ONE, objects.update, True),
+        ("storage.objects.delete", "DELETE", ONE, objects.delete, True),
+        ("storage.objects.restore", "POST", f"{ONE}/restore", objects.restore, True),
+        ("storage.objects.insert", "POST", O, upload.insert, True),
+        *(
+            ("storage.objects.insert", verb, f"{place}{O}", operation, True)
+            for place in ("/upload", "/resumable/upload")
+            for verb, operation in (("POST", upload.insert), ("PUT", upload.resume), ("DELETE", upload.cancel))
+        ),
+    )
+    for method_id, verb, template, operation, quick in table:
+        yield Route(method_id, verb, template, _masked(operation), quick)
+
+
+def _masked(operation: Operation) -> Operation:
+    """`fields`: only what is asked for is answered."""
+
+    def call(request: Request) -> Response:
+        response = operation(request)
+        if response.document is not None and "fields=" in request.query_text and request.query("fields"):
+            response.document = cut(response.document, request.query("fields"))
+        return response
+
+    return call

@@ -1,0 +1,179 @@
+"""storage.objects.insert: media, multipart and resumable uploads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from outlast_emulator.errors import ApiError, invalid, required
+from outlast_emulator.request import Request, parse_json
+from outlast_emulator.response import Response, answer
+from outlast_emulator.storage import checks, multipart
+from outlast_emulator.storage.conditions import Conditions, asked
+from outlast_emulator.storage.contents import Content
+from outlast_emulator.storage.objects import check_object_name
+from outlast_emulator.storage.resources import object_resource
+from outlast_emulator.storage.settable import METADATA_BYTES_MAX, OBJECT, settable
+from outlast_emulator.storage.stored import Stored
+from outlast_emulator.storage.uploads import Plan
+
+if TYPE_CHECKING:
+    from outlast_emulator.emulator import Emulator
+
+PIECE_BYTES = 1 << 20
+METHOD = "storage.objects.insert"
+
+
+class JsonUpload:
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
+        self._storage = emulator.storage
+
+    def insert(self, request: Request) -> Response:
+        kind = request.query("uploadType") or request.query("upload_type")
+        if not kind:
+            content_type = request.headers.get("content-type", "").lower()
+            kind = "multipart" if content_type.startswith("multipart/related") else "media"
+        if not request.path.startswith(("/upload/", "/resumable/")):
+            return self._insert_metadata(request)
+        if kind == "media":
+            return self._insert_media(request)
+        if kind == "multipart":
+            return self._insert_multipart(request)
+        if kind == "resumable":
+            return self._begin_resumable(request)
+        raise invalid(f"Invalid value for uploadType: {kind}", location="uploadType")
+
+    # ----------------------------------------------------------------------------------------------------- in one request
+
+    def _insert_media(self, request: Request) -> Response:
+        document: dict[str, Any] = {}
+        if request.headers.get("content-type"):
+            document["contentType"] = request.headers["content-type"]
+        plan = self._plan(request, document)
+        return self._stored(plan, self._received(request))
+
+    def _insert_metadata(self, request: Request) -> Response:
+        """Without an upload path there are no bytes: an empty object."""
+        return self._stored(self._plan(request, request.json()), self._storage.contents.small(b""))
+
+    def _insert_multipart(self, request: Request) -> Response:
+        boundary = multipart.boundary_of(request.headers.get("content-type", ""))
+        parts = iter(multipart.Parts(request.body, boundary))
+        _, pieces = next(parts, ({}, iter(())))
+        document = parse_json(b"".join(pieces))
+        self._emulator.check_body(METHOD, document)
+        found = next(parts, None)
+        if found is None:
+            raise ApiError(400, "badContent", "Missing media part in a multipart upload.")
+        headers, pieces = found
+        if "contentType" not in document and headers.get("content-type"):
+            document["contentType"] = headers["content-type"]
+        plan = self._plan(request, document)
+        sink = self._storage.contents.receive()
+        try:
+            for piece in pieces:
+                sink.write(piece)
+        except BaseException:
+            sink.drop()
+            raise
+        return self._stored(plan, sink.finish())
+
+    def _received(self, request: Request) -> Content:
+        sink = self._storage.contents.receive()
+        try:
+            while piece := request.body.read(PIECE_BYTES):
+                sink.write(piece)
+        except BaseException:
+            sink.drop()
+            raise
+        return sink.finish()
+
+    # ------------------------------------------------------------------------------------------------------------ rules
+
+    def _plan(self, request: Request, document: dict[str, Any]) -> Plan:
+        """All that can be refused before the bytes arrive is refused here."""
+        bucket = self._storage.buckets.find(request.params["bucket"])
+        name = request.query("name") or document.get("name") or ""
+        if not name:
+            raise required("name")
+        check_object_name(name)
+        if document.get("bucket", bucket.name) != bucket.name:
+            raise invalid("The bucket in the request's body is not the one in its path.")
+        fields = settable(document, OBJECT)
+        fields.setdefault("storageClass", bucket.fields.get("storageClass", "STANDARD"))
+        if request.query("contentEncoding"):
+            fields["contentEncoding"] = request.query("contentEncoding")
+        check_metadata(fields)
+        conditions = asked(request)
+        self.check_early(bucket.name, name, conditions)
+        length = request.headers.get("x-upload-content-length", "")
+        return Plan(
+            bucket.name,
+            name,
+            fields,
+            conditions,
+            checks.claimed(request.headers, document),
+            int(length) if length.isascii() and length.isdigit() else None,
+        )
+
+    def check_early(self, bucket: str, name: str, conditions: Conditions) -> None:
+        """A precondition that does not hold now is refused before a byte is sent; it is checked again when all is there."""
+        if any(value is not None for value in conditions):
+            old = self._storage.objects.peek(bucket, name)
+            conditions.check(old.generation if old else 0, old.metageneration if old else 0)
+
+    def _stored(self, plan: Plan, content: Content) -> Response:
+        return answer(object_resource(self._put(plan, content), self._emulator.url))
+
+    def _put(self, plan: Plan, content: Content) -> Stored:
+        try:
+            checks.check(content, plan.claims)
+        except ApiError:
+            self._storage.contents.drop(content.id, content.data is not None)
+            raise
+        return self._storage.objects.put(plan.bucket, plan.name, content, plan.fields, plan.conditions)
+
+    # -------------------------------------------------------------------------------------------------------- resumable
+
+    def _begin_resumable(self, request: Request) -> Response:
+        if request.query("upload_id"):
+            return self.resume(request)
+        document = request.json()
+        self._emulator.check_body(METHOD, document)
+        if request.headers.get("x-upload-content-type"):
+            document = {"contentType": request.headers["x-upload-content-type"], **document}
+        plan = self._plan(request, document)
+        session = self._storage.uploads.begin(plan)
+        host = request.headers.get("host") or self._emulator.url.split("://")[1]
+        query = urlencode({"uploadType": "resumable", "name": plan.name, "upload_id": session.id})
+        path = f"/upload/storage/v1/b/{quote(plan.bucket, safe='')}/o"
+        location = f"{request.scheme}://{host}{path}?{query}"
+        return Response(200, b"", {"location": location, "x-guploader-uploadid": session.id})
+
+    def resume(self, request: Request) -> Response:
+        """PUT to a session's address: bytes, or the question how many there are."""
+        from outlast_emulator.storage.resuming import resume
+
+        if not request.query("upload_id"):
+            raise required("upload_id")
+        session = self._storage.uploads.find(request.query("upload_id"))
+        if session.plan.bucket != request.params["bucket"]:
+            raise ApiError(404, "notFound", "Upload not found. The upload id is unknown.")
+        with session.lock:
+            return resume(self._emulator, session, request)
+
+    def cancel(self, request: Request) -> Response:
+        session = self._storage.uploads.find(request.query("upload_id"))
+        with session.lock:
+            if not session.generation:
+                self._storage.uploads.cancel(session)
+        return Response(499, b"", {"content-type": "text/html; charset=UTF-8"})
+
+
+def check_metadata(fields: dict[str, Any]) -> None:
+    metadata = fields.get("metadata") or {}
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise invalid("Invalid metadata: a map of names to strings is expected.", location="metadata")
+    if sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items()) > METADATA_BYTES_MAX:
+        raise invalid(f"Metadata is larger than {METADATA_BYTES_MAX} bytes.", reason="metadataTooLarge")

@@ -1,0 +1,82 @@
+"""Partial answers: `fields=kind,items(name,metadata/key),prefixes`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from outlast_emulator.errors import ApiError
+
+Mask = dict[str, "Mask | None"]
+"""Name -> what of it is wanted; None: all."""
+
+DEPTH_MAX = 32
+
+
+def cut(document: Any, mask_text: str) -> Any:
+    """What of the document is asked for; 400 if the mask is malformed."""
+    return _cut(document, _parsed(mask_text))
+
+
+def _cut(value: Any, mask: Mask) -> Any:
+    if isinstance(value, list):
+        return [_cut(entry, mask) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    result = {}
+    for name, entry in value.items():
+        if name in mask:
+            inner = mask[name]
+        elif "*" in mask:
+            inner = mask["*"]
+        else:
+            continue
+        result[name] = entry if inner is None else _cut(entry, inner)
+    return result
+
+
+@lru_cache(256)
+def _parsed(text: str) -> Mask:
+    mask, at = _names(text, 0, 0)
+    if at != len(text):
+        raise _malformed(text)
+    return mask
+
+
+def _names(text: str, at: int, depth: int) -> tuple[Mask, int]:
+    if depth > DEPTH_MAX:
+        raise _malformed(text)
+    mask: Mask = {}
+    while True:
+        at = _name(text, at, depth, mask)
+        if at < len(text) and text[at] == ",":
+            at += 1
+            continue
+        return mask, at
+
+
+def _name(text: str, at: int, depth: int, mask: Mask) -> int:
+    begin = at
+    while at < len(text) and text[at] not in ",()/":
+        at += 1
+    name = text[begin:at].strip()
+    if not name:
+        raise _malformed(text)
+    inner: Mask | None = None
+    if at < len(text) and text[at] == "/":
+        inner = {}
+        at = _name(text, at + 1, depth + 1, inner)
+    elif at < len(text) and text[at] == "(":
+        inner, at = _names(text, at + 1, depth + 1)
+        if at >= len(text) or text[at] != ")":
+            raise _malformed(text)
+        at += 1
+    old = mask.get(name, {})
+    mask[name] = None if inner is None or old is None else {**old, **inner}
+    return at
+
+
+def _malformed(text: str) -> ApiError:
+    return ApiError(
+        400, "invalidParameter", f"Invalid field selection {text}", location="fields", location_type="parameter"
+    )

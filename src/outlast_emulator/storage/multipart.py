@@ -1,0 +1,95 @@
+"""multipart/related, as a stream: a JSON part, then a part of any size. Lines may end in CR LF or, as gcloud sends them, in LF."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from outlast_emulator.errors import ApiError, invalid
+from outlast_emulator.request import Incoming
+
+PIECE_BYTES = 1 << 20
+HEAD_BYTES_MAX = 16 << 20
+"""Of a part that is read whole: more than an object's metadata may take."""
+
+
+def boundary_of(content_type: str) -> bytes:
+    found = re.search(r'boundary=(?:"([^"]+)"|([^;\s]+))', content_type, re.IGNORECASE)
+    if not content_type.lower().startswith("multipart/") or not found:
+        raise ApiError(400, "badContent", "Multipart must have a boundary in its Content-Type.")
+    return (found[1] or found[2]).strip("'").encode("latin-1")
+
+
+class Parts:
+    """Reads a body part by part: `for headers, pieces in parts`. The pieces of a part must be read before the next part."""
+
+    def __init__(self, body: Incoming, boundary: bytes) -> None:
+        self._body = body
+        self._mark = b"--" + boundary
+        self._buffer = b""
+        self._ended = False
+        self._line_end = b"\r\n"
+
+    def __iter__(self) -> Iterator[tuple[dict[str, str], Iterator[bytes]]]:
+        self._begin()
+        while not self._closing():
+            yield self._headers(), self._pieces()
+
+    def _more(self) -> bool:
+        piece = self._body.read(PIECE_BYTES)
+        self._buffer += piece
+        return bool(piece)
+
+    def _find(self, wanted: bytes) -> int:
+        """Where it begins, with as much read as that takes."""
+        while (at := self._buffer.find(wanted)) < 0:
+            if len(self._buffer) > HEAD_BYTES_MAX or not self._more():
+                raise _malformed()
+        return at
+
+    def _begin(self) -> None:
+        at = self._find(self._mark)
+        self._buffer = self._buffer[at + len(self._mark) :]
+        end = self._find(b"\n")
+        self._line_end = b"\r\n" if self._buffer[:end].endswith(b"\r") else b"\n"
+
+    def _closing(self) -> bool:
+        """After a mark: is it the last? Else the rest of its line is skipped."""
+        while len(self._buffer) < 2 and self._more():
+            pass
+        if self._buffer[:2] == b"--":
+            return True
+        end = self._find(b"\n")
+        self._buffer = self._buffer[end + 1 :]
+        return False
+
+    def _headers(self) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        while True:
+            end = self._find(b"\n")
+            line, self._buffer = self._buffer[:end].rstrip(b"\r"), self._buffer[end + 1 :]
+            if not line:
+                return headers
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.strip().lower()] = value.strip()
+
+    def _pieces(self) -> Iterator[bytes]:
+        mark = self._line_end + self._mark
+        keep = len(mark) - 1
+        if self._buffer.startswith(self._mark):  # an empty part whose headers end right before the mark
+            self._buffer = self._buffer[len(self._mark) :]
+            return
+        while (at := self._buffer.find(mark)) < 0:
+            ready = len(self._buffer) - keep
+            if ready > 0:
+                yield self._buffer[:ready]
+                self._buffer = self._buffer[ready:]
+            if not self._more():
+                raise _malformed()
+        if at:
+            yield self._buffer[:at]
+        self._buffer = self._buffer[at + len(mark) :]
+
+
+def _malformed() -> ApiError:
+    return invalid("Malformed multipart body.", reason="badContent")

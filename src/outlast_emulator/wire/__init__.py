@@ -1,0 +1,1 @@
+"""HTTP/1.1 on sockets; knows nothing of Google."""

@@ -1,0 +1,127 @@
+"""One connection, and how a thread serves it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable
+
+from outlast_emulator.emulator import Emulator
+from outlast_emulator.request import Request
+from outlast_emulator.response import Response
+from outlast_emulator.wire import head as heads
+from outlast_emulator.wire import sending
+from outlast_emulator.wire.bodies import PIECE_BYTES, BodyCut, ChunkedBody, SocketBody
+
+SILENCE_SECONDS_MAX = 600.0
+"""A client that sends or takes nothing for so long, in the middle of a request, is gone."""
+
+
+class Connection:
+    def __init__(self, sock: socket.socket, emulator: Emulator) -> None:
+        self.sock = sock
+        self.buffer = bytearray()
+        self.head: heads.Head | None = None
+        """Parsed, and taken from the buffer; its body may still be on its way."""
+        self.fresh = True
+        self.told_to_go_on = False
+        self._emulator = emulator
+        self._scheme = "http"
+
+    def find_head(self) -> bool:
+        found = heads.parse(self.buffer)
+        if found is None:
+            return False
+        self.head, used = found
+        del self.buffer[:used]
+        self.told_to_go_on = False
+        return True
+
+    def go_on(self) -> None:
+        self.told_to_go_on = True
+        self.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def serve_one(self) -> bool:
+        """The request whose head was found, by this thread; True: the connection may be used for the next."""
+        head = self.head
+        assert head is not None
+        self.head = None
+        self.sock.settimeout(SILENCE_SECONDS_MAX)
+        begun = bytes(self.buffer)
+        self.buffer.clear()
+        try:
+            if head.expects and not self.told_to_go_on and not begun:
+                self.go_on()
+            body: SocketBody | ChunkedBody
+            if head.length is None:
+                body = ChunkedBody(self.sock, begun, self._watch)
+            else:
+                body = SocketBody(self.sock, begun, head.length, self._watch)
+            request = Request(head.verb, head.path, head.query, head.headers, body, self._scheme)
+            response = self._emulator.dispatch(request)
+            _drain(body)
+            date = self._emulator.clock.http_date()
+            sending.send(self.sock, head.verb, response, date, self._watch, keep_alive=head.keep_alive)
+        except (BodyCut, OSError):
+            sending.reset(self.sock)
+            return False
+        if not head.keep_alive:
+            self.close()
+            return False
+        self.buffer += body.surplus
+        return True
+
+    def serve_tls(self, context: Callable[[], ssl.SSLContext]) -> None:
+        """All requests of an encrypted connection, until it ends."""
+        self.sock.settimeout(SILENCE_SECONDS_MAX)
+        try:
+            self.sock = context().wrap_socket(self.sock, server_side=True)
+            self._scheme = "https"
+            while True:
+                while not self.find_head():
+                    data = self.sock.recv(1 << 16)
+                    if not data:
+                        self.close()
+                        return
+                    self.buffer += data
+                if not self.serve_one():
+                    return
+        except (OSError, heads.BadHead):
+            self.close()
+
+    def send(self, head: heads.Head, response: Response) -> bool:
+        self.sock.settimeout(SILENCE_SECONDS_MAX)
+        try:
+            sending.send(
+                self.sock,
+                head.verb,
+                response,
+                self._emulator.clock.http_date(),
+                self._watch,
+                keep_alive=head.keep_alive,
+            )
+        except OSError:
+            return False
+        return True
+
+    def send_bytes(self, data: bytes) -> bool:
+        self.sock.settimeout(SILENCE_SECONDS_MAX)
+        try:
+            self.sock.sendall(data)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self.sock.close()
+
+    def _watch(self) -> None:
+        """Called between two pieces of a body: a cut network cuts transfers that are under way."""
+        if self._emulator.faults.network_cut:
+            raise BodyCut("the network was cut")
+
+
+def _drain(body: SocketBody | ChunkedBody) -> None:
+    """Reads what nobody wanted: a client that is still sending does not look for the answer."""
+    while body.read(PIECE_BYTES):
+        pass
