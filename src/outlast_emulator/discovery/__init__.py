@@ -1,0 +1,1 @@
+"""Google's discovery documents, without their prose, and what is checked by them."""

@@ -1,0 +1,166 @@
+"""The schemas of a discovery document as functions: each compiled once, when something of its type is first seen.
+
+A check gets a value and where it stands, and raises `Mismatch`. There are two kinds: what a client sends may hold nulls, and
+64-bit numbers as numbers or as texts; what a server answers may not (`strict`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from typing import Any
+
+from outlast_emulator.discovery.words import DATE_TIME, RANGES, whole_number
+
+Check = Callable[[Any, str], None]
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d\Z", re.ASCII)
+_DURATION = re.compile(r"-?\d+(\.\d{1,9})?s\Z", re.ASCII)
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+_FORMS: dict[str, Callable[[str], bool]] = {
+    "byte": _is_base64,
+    "date-time": lambda text: bool(DATE_TIME.match(text)),
+    "google-datetime": lambda text: bool(DATE_TIME.match(text)),
+    "date": lambda text: bool(_DATE.match(text)),
+    "google-duration": lambda text: bool(_DURATION.match(text)),
+}
+
+
+class Mismatch(Exception):
+    """A value that is not of its type, in Google's words."""
+
+    def __init__(self, message: str, where: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+
+
+class Types:
+    """All schemas of one document."""
+
+    def __init__(self, schemas: dict[str, Any]) -> None:
+        self._schemas = schemas
+        self._compiled: dict[tuple[str, bool], Check] = {}
+
+    def check(self, name: str, strict: bool = False) -> Check:
+        """The check of a named schema, compiled when it is first called: most are never needed."""
+        compiled = self._compiled
+
+        def call(value: Any, where: str) -> None:
+            found = compiled.get((name, strict))
+            if found is None:
+                found = compiled[name, strict] = self._compile(self._schemas[name], strict)
+            found(value, where)
+
+        return call
+
+    def _compile(self, schema: dict[str, Any], strict: bool) -> Check:
+        if "$ref" in schema:
+            return self.check(schema["$ref"], strict)
+        kind = schema.get("type", "any")
+        if kind == "object":
+            return self._object(schema, strict)
+        if kind == "array":
+            return _array(self._compile(schema["items"], strict), strict)
+        if kind == "any":
+            return _anything
+        return _scalar(kind, schema, strict)
+
+    def _object(self, schema: dict[str, Any], strict: bool) -> Check:
+        fields = {name: self._compile(one, strict) for name, one in schema.get("properties", {}).items()}
+        other = self._compile(schema["additionalProperties"], strict) if "additionalProperties" in schema else None
+
+        def check(value: Any, where: str) -> None:
+            if type(value) is not dict:
+                if value is None and not strict:
+                    return
+                raise _wrong(value, where, "a JSON object")
+            for name, one in value.items():
+                field = fields.get(name, other)
+                if field is None:
+                    raise _unknown(name, where)
+                field(one, f"{where}.{name}" if where else name)
+
+        return check
+
+
+def _array(item: Check, strict: bool) -> Check:
+    def check(value: Any, where: str) -> None:
+        if type(value) is not list:
+            if value is None and not strict:
+                return
+            raise _wrong(value, where, "a list")
+        for at, one in enumerate(value):
+            item(one, f"{where}[{at}]")
+
+    return check
+
+
+def _anything(value: Any, where: str) -> None:
+    return None
+
+
+def _scalar(kind: str, schema: dict[str, Any], strict: bool) -> Check:
+    accepts = _acceptor(kind, schema, strict)
+    label = f"TYPE_{schema.get('format', kind).upper().replace('-', '_')}"
+    if strict:
+
+        def check_strictly(value: Any, where: str) -> None:
+            if not accepts(value):
+                raise _wrong(value, where, label)
+
+        return check_strictly
+
+    def check(value: Any, where: str) -> None:
+        if value is not None and not accepts(value):
+            raise _wrong(value, where, label)
+
+    return check
+
+
+def _acceptor(kind: str, schema: dict[str, Any], strict: bool) -> Callable[[Any], bool]:
+    form = schema.get("format", "")
+    if kind == "boolean":
+        return lambda value: type(value) is bool
+    if kind == "number":
+        return lambda value: type(value) in (int, float)
+    if kind == "integer":
+        return _whole(form if form in RANGES else "int32")
+    if form in ("int64", "uint64"):
+        as_number = _whole(form)
+        if strict:
+            return lambda value: type(value) is str and whole_number(value, form)
+        return lambda value: whole_number(value, form) if type(value) is str else as_number(value)
+    if form in _FORMS:
+        is_form = _FORMS[form]
+        return lambda value: type(value) is str and is_form(value)
+    if "enum" in schema and strict:  # what a client sends is for the operation to judge: its words differ by field
+        known = frozenset(schema["enum"])
+        return lambda value: value in known
+    return lambda value: type(value) is str
+
+
+def _whole(form: str) -> Callable[[Any], bool]:
+    low, high = RANGES[form]
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def _unknown(name: str, where: str) -> Mismatch:
+    place = f" at '{where}'" if where else ""
+    return Mismatch(f'Invalid JSON payload received. Unknown name "{name}"{place}: Cannot find field.', where)
+
+
+def _wrong(value: Any, where: str, label: str) -> Mismatch:
+    shown = f'"{value}"' if isinstance(value, str) else str(value)
+    return Mismatch(f"Invalid value at '{where or 'body'}' ({label}), {shown[:200]}", where)

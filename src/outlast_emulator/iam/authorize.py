@@ -1,0 +1,76 @@
+"""The authorising step: finds the caller, checks scopes and permissions, and names what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from outlast_emulator.chain import Step
+from outlast_emulator.discovery.document import load, names
+from outlast_emulator.errors import ApiError
+from outlast_emulator.iam.authority import OWNING, Authority, Caller
+from outlast_emulator.iam.methods import DEMANDS
+from outlast_emulator.iam.tokens import CLOUD_PLATFORM
+from outlast_emulator.request import Request
+from outlast_emulator.response import Response
+from outlast_emulator.routes import Operation
+
+if TYPE_CHECKING:
+    from outlast_emulator.emulator import Emulator
+
+XML_READING = frozenset(
+    ("xml.buckets.list", "xml.buckets.get", "xml.objects.list", "xml.objects.get", "xml.objects.head")
+)
+_SCOPE = "https://www.googleapis.com/auth/"
+_READING = frozenset(
+    f"{_SCOPE}{name}"
+    for name in (
+        "cloud-platform",
+        "cloud-platform.read-only",
+        "devstorage.read_only",
+        "devstorage.read_write",
+        "devstorage.full_control",
+    )
+)
+_WRITING = _READING - {f"{_SCOPE}cloud-platform.read-only", f"{_SCOPE}devstorage.read_only"}
+
+
+def step(emulator: Emulator) -> Step:
+    authority = emulator.authority
+    scopes = {key: method.scopes for name in names() for key, method in load(name).methods.items()}
+
+    def authorize(request: Request, following: Operation) -> Response:
+        if request.route is not None and request.route.public:
+            return following(request)
+        caller = authority.caller(request)
+        request.principal = caller.member.split(":", 1)[-1] if caller.member else ""
+        if caller is not OWNING and emulator.switches.authorize:
+            _check_scopes(request.method_id, caller, scopes)
+            _check_permissions(request, caller, authority)
+        response = following(request)
+        if request.method_id == "storage.buckets.delete" and response.status < 300:
+            authority.forget_bucket(request.params["bucket"])
+        return response
+
+    emulator.demand = authority.check
+    return authorize
+
+
+def _check_scopes(method_id: str, caller: Caller, scopes: dict[str, frozenset[str]]) -> None:
+    if CLOUD_PLATFORM in caller.scopes or not caller.member:
+        return
+    accepted = scopes.get(method_id)
+    if accepted is None:
+        accepted = _READING if method_id in XML_READING else _WRITING
+    if accepted.isdisjoint(caller.scopes):
+        message = "Provided scope(s) are not authorized"
+        raise ApiError(403, "forbidden", message)
+
+
+def _check_permissions(request: Request, caller: Caller, authority: Authority) -> None:
+    demands = DEMANDS.get(request.method_id)
+    if demands is None:
+        # Not in the table: a method that the emulator does not implement, which 501 tells better than 403.
+        return
+    for permission, bucket, object_name in demands:
+        bucket_name = request.params.get(bucket, "") if bucket else ""
+        authority.demand(caller, permission, bucket_name, request.params.get(object_name, "?") if object_name else "")
