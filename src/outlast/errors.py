@@ -5,6 +5,7 @@
     ├── NotFound                 3   no such job, checkpoint, file or home
     ├── Denied                   4   permission or login
     ├── NoCapacity               5   quota, or nothing to run on
+    ├── Unreachable              6   the network, or what it leads to: a package index, a server
     └── StoreError               6   the home cannot be read or written
         ├── StoreUnavailable         for now: the same call may succeed later, its outcome is unknown
         ├── StoreFull                no space left
@@ -61,6 +62,10 @@ class Denied(OutlastError):
 
 class NoCapacity(OutlastError):
     exit_code = EXIT_CAPACITY
+
+
+class Unreachable(OutlastError):
+    exit_code = EXIT_STORE
 
 
 class StoreError(OutlastError):
