@@ -42,7 +42,10 @@ def read_order(paths: MachineDir) -> Order | None:
     return Order(document["attempt"], tuple(document["argv"]), document["env"], document["cwd"])
 
 
-def write_order(paths: MachineDir, order: Order) -> None:
+def write_order(paths: MachineDir, order: Order, secrets: Mapping[str, str]) -> None:
+    """Secrets by themselves, and first: an order that is there can be obeyed. They are on this disk only until it is."""
+    if secrets:
+        files.put_json(paths.trainer_secrets, dict(secrets))
     files.put_json(
         paths.trainer, {"attempt": order.attempt, "argv": order.argv, "env": dict(order.env), "cwd": order.cwd}
     )
@@ -83,7 +86,8 @@ class Trainer:
 def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
     parent = os.getpid()
     oom_kills = system.oom_kills()
-    env = {**order.env, MARK: machine}
+    secrets = files.read_json(paths.trainer_secrets) or {}
+    env = {**order.env, **secrets, MARK: machine}
     paths.spool.mkdir(mode=0o700, exist_ok=True)
     if not paths.reserve.exists():
         files.put(paths.reserve, bytes(RESERVE_BYTES))
@@ -96,6 +100,8 @@ def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
         pass
     process = Process.of(pid) or Process(pid, "", system.boot_id())
     files.put(paths.trainer_process(order.attempt), process.encode())
+    if secrets:
+        files.remove(paths.trainer_secrets)
     return Trainer(paths, order.attempt, pid, oom_kills)
 
 

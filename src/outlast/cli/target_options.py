@@ -46,6 +46,16 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
             setting_option("gpus", "N", "GPUs that it may use; 0 if not said."),
             click.option("--env", "env", multiple=True, metavar="K=V", help="A variable for the trainer; repeatable."),
             click.option(
+                "--env-plain", "env_plain", multiple=True, metavar="K=V", help="The same, although it looks like a secret."
+            ),
+            click.option(
+                "--secret",
+                "secrets",
+                multiple=True,
+                metavar="NAME=REF",
+                help="A variable whose value is kept nowhere: `env:VAR`, `file:PATH` or `secret:NAME`; repeatable.",
+            ),
+            click.option(
                 "--dir", "-d", "dirs", multiple=True, metavar="DIR", help="Ship this directory too; repeatable."
             ),
             setting_option(
@@ -62,14 +72,17 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
 def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     """The request: flags, then variables, files and defaults."""
     from outlast.jobs.asked import Asked
-    from outlast.spec.environment import parse_env
+    from outlast.spec.environment import parse_env, parse_env_plain
     from outlast.spec.load import load
     from outlast.spec.names import check_job_id, check_label, check_name
+    from outlast.spec.secrets import parse_secret
 
     directory = Path.cwd()
     flags = {name: given.get(name.replace("-", "_")) for name in SETTINGS}
     flags["labels"] = dict(check_label(label) for label in given.get("labels", ()))
-    flags["env"] = dict(parse_env(variable) for variable in given.get("env", ()))
+    flags["env"] = dict(
+        [*map(parse_env, given.get("env", ())), *map(parse_env_plain, given.get("env_plain", ()))],
+    )
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
     return Asked(
         target=target,
@@ -91,6 +104,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         output_dir=settings["output-dir"],
         resume_args=settings["resume-args"],
         from_job=_from_job(world, given.get("from_job")),
+        secrets=dict(parse_secret(one, directory) for one in given.get("secrets", ())),
     )
 
 

@@ -104,6 +104,11 @@ class MachineDir:
         """The agent's order to init: argv, env, cwd, attempt."""
         return self.path / "trainer.json"
 
+    @property
+    def trainer_secrets(self) -> Path:
+        """Variables of the next trainer that must not stand in its order; gone when it has started."""
+        return self.path / "trainer-secrets.json"
+
     def trainer_process(self, attempt: int) -> Path:
         return self.path / f"trainer-{attempt}.pid.json"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlast.errors import KeyMissing, PreconditionFailed, UsageError
 from outlast.folder import layout
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.secrets import forget
 from outlast.jobs.world import World
 
 
@@ -21,7 +22,9 @@ def delete(world: World, job: Job) -> int:
             hint=f"`outlast stop {job.id}` first",
         )
     record = job.folder.read_launch(at.head.launch)
-    world.engine(record.engine).stop(as_launch(job, record, job.folder.read_spec()))
+    spec = job.folder.read_spec()
+    world.engine(record.engine).stop(as_launch(job, record, spec))
+    forget(world, spec, record.id)
     try:
         job.folder.store.delete(job.folder.keys.head, if_generation=at.generation)
     except PreconditionFailed:

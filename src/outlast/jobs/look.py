@@ -9,6 +9,7 @@ from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.secrets import forget
 from outlast.jobs.submit import start
 from outlast.jobs.world import World
 from outlast.results.status import Status, status_of
@@ -32,6 +33,7 @@ def look(world: World, job: Job) -> Status:
         at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
     else:
         publish(job.folder, record.id)  # the machine that should have may have been taken away first
+        forget(world, spec, record.id)
     beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None
     return status_of(
         spec,
@@ -78,4 +80,5 @@ def end(world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, fi
         return job.folder.existing_head()
     world.engine(record.engine).stop(as_launch(job, record, spec))
     publish(job.folder, record.id)
+    forget(world, spec, record.id)
     return swapped

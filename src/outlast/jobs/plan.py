@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from outlast import __version__
@@ -13,6 +14,7 @@ from outlast.errors import UsageError
 from outlast.folder.home import Home
 from outlast.folder.prunes import newest_prune
 from outlast.folder.sound import legal_path
+from outlast.jobs import secrets
 from outlast.jobs.asked import Asked
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
@@ -34,6 +36,9 @@ class Plan:
     prune: int
     """The home's newest prune before anything was shipped."""
 
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Reference -> value, as it was read here; kept privately when the job is submitted."""
+
 
 def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     """Checks all that can be checked before anything is started, and packs the bundle, unless `shipped` has just done so."""
@@ -44,6 +49,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     machine = Machine(asked.cpus, asked.gpus)
     engine.check(machine, workers=1)
     interpreter = shipped.interpreter if shipped else choose_python(directory, world.environ, cache=world.cache_dir)
+    references = secrets.checked(asked.secrets, asked.env, directory, engine)
+    values = secrets.read_values(world, references.values())
     home = world.home(asked.home)
     prune = shipped.prune if shipped else newest_prune(home.store)
     packed = shipped.packed if shipped else _pack(world, home, asked, directory, target)
@@ -73,9 +80,10 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         output_dir=_inside(asked.output_dir, "--output-dir", directory),
         resume_args=asked.resume_args,
         from_job=asked.from_job,
+        secrets=references,
         drill=asked.drill,
     )
-    return Plan(spec, home, packed, interpreter, asked, prune)
+    return Plan(spec, home, packed, interpreter, asked, prune, values)
 
 
 def _pack(world: World, home: Home, asked: Asked, directory: Path, target: Target) -> Packed:

@@ -6,12 +6,13 @@ import math
 import shlex
 from dataclasses import replace
 
-from outlast.errors import UsageError
+from outlast.errors import OutlastError, UsageError
 from outlast.folder import life
 from outlast.folder.content import select
 from outlast.folder.folder import HeadAt
 from outlast.folder.records import Head, State
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import index, launch_record, start
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
@@ -89,6 +90,7 @@ def _relaunch(
 ) -> bool:
     """Record, index, head, old launch stopped, new one started. False: somebody else wrote head first."""
     previous = job.folder.read_launch(at.head.launch)
+    values = _secrets(world, job, spec)
     chosen = select(at.head, checkpoint).name if checkpoint else ""
     asked = spec if max_run_seconds is None else replace(spec, max_run_seconds=max_run_seconds)
     record = launch_record(
@@ -101,10 +103,24 @@ def _relaunch(
         args=args if args is not None else previous.args,
         bundle=at.head.bundle,
     )
+    keep_for(world, job, spec, record.id, values)
     index(job, spec, record)
     swapped = job.folder.swap(at, life.relaunched(at.head, record), f"{record.id}-resume")
     if swapped is None:
         return False
     world.engine(previous.engine).stop(as_launch(job, previous, spec))
+    forget(world, spec, previous.id)
     start(world, job, spec, swapped.head)
     return True
+
+
+def _secrets(world: World, job: Job, spec: Spec) -> dict[str, str]:
+    """Read again, before anything is written: what the last launch was given went with it."""
+    try:
+        return read_values(world, [*spec.secrets.values(), *notify_references(spec)])
+    except OutlastError as error:
+        raise type(error)(
+            f"job `{job.id}` needs its secrets again: {error.message}",
+            state="it stays as it ended; nothing was started, nothing is being spent",
+            hint=error.hint,
+        ) from None

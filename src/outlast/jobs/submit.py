@@ -1,7 +1,8 @@
 """Half a submit is either nothing or a job that can be submitted again.
 
-The order of writes: bundle, spec, launch record, index, head, then the engine's start. Each names only what is there already. All but
-head are create-only, and who finds one there uses it: the second submit of a job never mixes its own flags with the first one's.
+The order of writes: bundle, spec, launch record, secrets (outside of the home), index, head, then the engine's start. Each names
+only what is there already. All but head are create-only, and who finds one there uses it: the second submit of a job never mixes
+its own flags with the first one's.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.plan import Plan, plan
+from outlast.jobs.secrets import keep_for
 from outlast.jobs.settle import hold, settle
 from outlast.jobs.world import World
 from outlast.spec.record import decode, encode
@@ -55,6 +57,7 @@ def carry_out(world: World, planned: Plan) -> Submitted:
     spec, there = _spec(job, planned.spec)
     adopted = adopt(world, job, spec)
     record = launch_record(job, 1, spec.engine, spec, job.home.store.now())
+    keep_for(world, job, spec, record.id, planned.secrets)
     index(job, spec, record)
     prune = settle(world, job, spec, planned, there=there)
     head = begin(job, life.begun(job.id, record, adopted))

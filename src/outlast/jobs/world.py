@@ -33,6 +33,7 @@ class World:
         open_store: Callable[[str], Store],
         make_engine: Callable[[str], Engine],
         environ: Mapping[str, str] | None = None,
+        secrets_of: Path | None = None,
     ) -> None:
         self.clock = clock
         self.random = random
@@ -40,6 +41,9 @@ class World:
         self.open_store = open_store
         self.make_engine = make_engine
         self.environ: Mapping[str, str] = environ if environ is not None else {}
+        self.secrets_of = secrets_of or user_dir
+        """Where the user's own secrets are: also in a dry run, which has a directory of its own."""
+
         self._engines: dict[str, Engine] = {}
         self._homes: dict[str, Home] = {}
 
@@ -123,6 +127,7 @@ class World:
             open_store=lambda url: wrap_store(self.open_store(url)),
             make_engine=lambda name: wrap_engine(self.make_engine(name)),
             environ=self.environ,
+            secrets_of=self.secrets_of,
         )
 
 

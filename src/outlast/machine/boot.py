@@ -15,8 +15,9 @@ from outlast.clock import SYSTEM
 from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
-from outlast.host import files
+from outlast.host import files, secrets
 from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine.mask import Mask
 from outlast.machine.trainer import ProcessChild
 from outlast.spec.record import prepare
 from outlast.spec.spec import Spec
@@ -70,6 +71,7 @@ def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store
         spec, launch = _patiently(lambda: (folder.read_spec(), folder.read_launch(told.launch)), told)
     except KeyMissing:
         files.create(paths.up)
+        secrets.forget_launch(paths.path.parents[3], told.launch_id)
         return EXIT_AGENT_DONE  # the job was deleted
     child = _child(paths, told, folder, spec, launch)
     files.create(paths.up)
@@ -82,6 +84,8 @@ def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store
         clock=SYSTEM,
         random=random,
     )
+    if done and spec.secrets:
+        secrets.forget_launch(paths.path.parents[3], told.launch_id)
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
 
 
@@ -97,7 +101,16 @@ def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, laun
         trainer_root=_trainer_root(user_dir / "cache"),
         clock=SYSTEM,
         allow_changed=launch.args is not None,
+        mask=_mask(user_dir, spec, told.launch_id),
     )
+
+
+def _mask(user_dir: Path, spec: Spec, launch_id: str) -> Mask:
+    """Read here, and not with the rest of what a trainer is given: an agent that is started again finds its trainer running."""
+    if not spec.secrets:
+        return Mask(())
+    kept = secrets.read_launch(user_dir, launch_id)
+    return Mask(kept.variables.values() if kept is not None else None)
 
 
 def _patiently(read: Callable[[], T], told: Assignment) -> T:

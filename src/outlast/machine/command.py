@@ -64,6 +64,7 @@ def environment(
         **user,
         **furnished.secrets,
         **furnished.env,
+        **({"OUTLAST_SECRETS": ",".join(sorted(furnished.secrets))} if furnished.secrets else {}),
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "OUTLAST_JOB": start.job,
         "OUTLAST_ATTEMPT": str(start.attempt),

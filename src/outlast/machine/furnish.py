@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from outlast.bundle.unpack import unpack
+from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
+from outlast.host import secrets
 from outlast.host.machine_dir import MachineDir
 from outlast.spec.spec import Spec
 from outlast.store.store import Store
@@ -41,4 +43,13 @@ class Furnisher:
     def furnish(self, say: Say) -> Furnished:
         """Fills `work`, which is empty. Errors are the job's end: `OutlastError`, but those of a store that is away."""
         unpack(self.store, self.launch.bundle, self.paths.work)
-        return Furnished(self.spec.python)
+        return Furnished(self.spec.python, secrets=self._secrets())
+
+    def _secrets(self) -> Mapping[str, str]:
+        if not self.spec.secrets:
+            return {}
+        kept = secrets.read_launch(self.user_dir, self.launch.id)
+        missing = sorted(self.spec.secrets.keys() - (kept.variables.keys() if kept is not None else set()))
+        if kept is None or missing:
+            raise NotFound(f"the value of {', '.join(f'`{name}`' for name in missing)} is not on this machine any more")
+        return kept.variables

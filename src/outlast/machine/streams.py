@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from outlast.host import system
+from outlast.machine.mask import Mask
 
 DROP_BYTES = 1 << 20
 """Less than this is not worth giving back."""
@@ -51,3 +53,32 @@ class Stream:
         finally:
             os.close(descriptor)
         self._dropped = before
+
+
+class MaskedStream(Stream):
+    """The same with secrets covered. Whoever reads gets only what cannot be the beginning of one: its rest may be on its way."""
+
+    def __init__(self, path: Path, mask: Mask, ended: Callable[[], bool]) -> None:
+        super().__init__(path)
+        self._mask = mask
+        self._ended = ended
+        self._told = (0, 0)
+
+    def size_bytes(self) -> int:
+        size = super().size_bytes()
+        if self._ended():
+            return size
+        if size != self._told[0]:
+            first = max(0, size - self._mask.context)
+            self._told = (size, size - self._mask.held(super().read(first, size - first)))
+        return self._told[1]
+
+    def read(self, offset: int, size: int) -> bytes:
+        first = max(0, offset - self._mask.context)
+        data = super().read(first, offset - first + size + self._mask.context)
+        at_end = self._ended() and first + len(data) >= super().size_bytes()
+        return self._mask.apply(data, end=at_end)[offset - first : offset - first + size]
+
+    def drop(self, before: int) -> None:
+        """What stands before the next byte decides about it too."""
+        super().drop(max(0, before - self._mask.context))

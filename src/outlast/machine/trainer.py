@@ -6,6 +6,7 @@ import errno
 import os
 import select
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from outlast.agent import trainer_process
@@ -20,9 +21,10 @@ from outlast.machine import command, tree
 from outlast.machine.disk_file import DiskFile
 from outlast.machine.furnish import Furnished, Say
 from outlast.machine.library import Library
+from outlast.machine.mask import Mask
 from outlast.machine.places import Places
 from outlast.machine.settle import LOOK_SECONDS, Settling
-from outlast.machine.streams import Stream
+from outlast.machine.streams import MaskedStream, Stream
 from outlast.machine.unmodified import Unmodified
 from outlast.spec.spec import Spec
 
@@ -46,6 +48,7 @@ class ProcessChild:
         trainer_root: Path,
         clock: Clock,
         allow_changed: bool = False,
+        mask: Mask | None = None,
     ) -> None:
         self.paths = paths
         self.assignment = assignment
@@ -55,6 +58,7 @@ class ProcessChild:
         self.trainer_root = trainer_root
         self.clock = clock
         self.allow_changed = allow_changed
+        self.mask = mask or Mask(())
         self.places = Places(paths, spec)
         self._library = Library(self.places.checkpoint, paths.run, paths.taken)
         self._tidings = os.open(paths.tidings, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -69,14 +73,17 @@ class ProcessChild:
         self._exit: Exit | None = None
         self._termed = False
         self._streams = {
-            "log": Stream(self.paths.spool / SPOOL_LOG),
-            "metrics": Stream(self.paths.run / "metrics"),
+            "log": self._stream(self.paths.spool / SPOOL_LOG),
+            "metrics": self._stream(self.paths.run / "metrics"),
         }
         self._unmodified = Unmodified(
             Settling(self.places.checkpoint, self.places.output, self._processes, self.clock, within=self.paths.path),
             self.paths.path / "unmodified.json",
             self.clock,
         )
+
+    def _stream(self, path: Path) -> Stream:
+        return Stream(path) if self.mask.empty else MaskedStream(path, self.mask, lambda: self.exit() is not None)
 
     # The note.
 
@@ -92,6 +99,7 @@ class ProcessChild:
         self.end()
         # First, or an agent that is killed in the middle of this believes that the trainer was started.
         files.remove(self.paths.trainer)
+        files.remove(self.paths.trainer_secrets)
         self._attempt = None
         files.remove(self.paths.path / "unmodified.json")
         self._forget()
@@ -106,21 +114,18 @@ class ProcessChild:
         if not self.started(start.attempt):
             self._write_attempt(start)
             self._unmodified.begin(start.resumed_step)
-            order = Order(
-                attempt=start.attempt,
-                argv=command.argv(self.spec.target, self._furnished.python, self.paths.work, start.args),
-                env=command.environment(
-                    self.assignment,
-                    start,
-                    self._furnished,
-                    run=self.paths.run,
-                    checkpoint=self.places.checkpoint,
-                    output=self.places.output,
-                    trainer_root=self.trainer_root,
-                ),
-                cwd=str(self.paths.work),
+            env = command.environment(
+                self.assignment,
+                start,
+                self._furnished,
+                run=self.paths.run,
+                checkpoint=self.places.checkpoint,
+                output=self.places.output,
+                trainer_root=self.trainer_root,
             )
-            trainer_process.write_order(self.paths, order)
+            argv = command.argv(self.spec.target, self._furnished.python, self.paths.work, start.args)
+            plain, secrets = command.apart(env, self._furnished.secrets)
+            trainer_process.write_order(self.paths, Order(start.attempt, argv, plain, str(self.paths.work)), secrets)
             self._attempt = start.attempt
         self._order(ORDER_START)
 
@@ -191,12 +196,18 @@ class ProcessChild:
         for said in self.places.strayed():
             self._say(said)
         if self._library.present():
-            return self._library.saved(self._attempt, after)
+            return self._covered(self._library.saved(self._attempt, after))
         exit = self.exit() if last else None
         if exit is not None:
             ended_at = os.stat(self.paths.exit(self._attempt)).st_mtime
             return self._unmodified.last(after, killed=exit.code > SIGNALLED, ended_at=ended_at)
         return self._unmodified.saved(after)
+
+    def _covered(self, saved: Saved | None) -> Saved | None:
+        """Names of metrics are the script's own words, and stand in head."""
+        if saved is None or self.mask.empty or not saved.metrics:
+            return saved
+        return replace(saved, metrics={self.mask.text(name): value for name, value in saved.metrics.items()})
 
     def _say(self, text: str) -> None:
         """Into the job's log, as a word of ours."""

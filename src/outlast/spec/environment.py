@@ -24,24 +24,39 @@ _HARMLESS_VALUE = re.compile(r"[0-9.,]{0,9}|true|false|yes|no", re.IGNORECASE)
 
 def parse_env(text: str) -> tuple[str, str]:
     """(name, value) of `K=V`. What looks like a secret is refused: everybody who reads the home reads the spec."""
+    return check_env(*_split(text, "--env"))
+
+
+def parse_env_plain(text: str) -> tuple[str, str]:
+    """`--env-plain K=V`: somebody insists that it is no secret."""
+    return check_env(*_split(text, "--env-plain"), insisted=True)
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"{shown(text)} is no variable", hint=f"write `--env {_legal(name)}=VALUE`")
-    return check_env(name, value)
+        said = "what was given" if looks_secret("", text) else shown(text)
+        raise UsageError(f"{said} is no variable", hint=f"write `{option} NAME=VALUE`")
+    return name, value
 
 
-def check_env(name: str, value: str) -> tuple[str, str]:
+def check_variable(name: str, option: str = "--env") -> str:
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{shown(name)} cannot be the name of a variable: letters, digits and `_`, the first one no digit",
-            hint=f"write `--env {_legal(name)}=VALUE`",
+            hint=f"write `{option} {_legal(name)}=VALUE`",
         )
     if name.startswith(RESERVED_PREFIX):
         raise UsageError(f"`{name}` is set by outlast itself", hint=f"no name may begin with `{RESERVED_PREFIX}`")
-    if looks_secret(name, value):
+    return name
+
+
+def check_env(name: str, value: str, *, insisted: bool = False) -> tuple[str, str]:
+    check_variable(name)
+    if not insisted and looks_secret(name, value):
         raise UsageError(
             f"`{name}` looks like a secret, and what `--env` sets is stored in the job's folder for all to read",
-            hint="let the script read it from a file outside of the bundle, or log in on the machine (`~/.netrc`)",
+            hint=f"`--secret {name}=env:{name}` keeps the value out of it; `--env-plain {name}=...` if it is none",
         )
     try:
         size_bytes = len(value.encode())

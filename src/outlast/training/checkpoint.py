@@ -14,6 +14,7 @@ from outlast.training import context, disk
 from outlast.training.cadence import Cadence
 from outlast.training.disk import remove_tree
 from outlast.training.history import open_document
+from outlast.training.metrics import holds_secret
 from outlast.training.notice import read_notice
 from outlast.training.save import Position, Save, encode_state
 
@@ -98,7 +99,7 @@ def _build(here: Context, folder: Path, step: int | None, numbers: dict[str, flo
 
 def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
     numbers = {str(name): float(value) for name, value in metrics.items()}
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    return {name: value for name, value in numbers.items() if math.isfinite(value) and not holds_secret(name)}
 
 
 def _refuse_reserved(folder: Path) -> None:

@@ -78,7 +78,17 @@ def _leave_out(name: str, error: Exception) -> None:
 def _is_legal(name: str) -> bool:
     if name in ("step", "at"):
         say_once(f"metric {name}", f"warning: a metric cannot be called `{name}`; it was left out")
-    return name not in ("step", "at")
+    return name not in ("step", "at") and not holds_secret(name)
+
+
+def holds_secret(name: str) -> bool:
+    """Names of metrics are kept in checkpoints and shown to everybody, and are not masked there as in the log."""
+    for variable in os.environ.get("OUTLAST_SECRETS", "").split(","):
+        value = os.environ.get(variable, "") if variable else ""
+        if value and value in name:
+            say_once("metric secret", f"warning: a metric whose name holds the secret `{variable}` was left out")
+            return True
+    return False
 
 
 def _hold(value: Any) -> Any:

@@ -1,0 +1,136 @@
+"""Secrets of a job: read where the user said, kept for its machines outside of any home, forgotten when it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from outlast.engines.engine import Engine
+from outlast.errors import Denied, NotFound, UsageError
+from outlast.host import secrets as kept
+from outlast.host.secrets import LaunchSecrets
+from outlast.jobs.job import Job
+from outlast.jobs.world import World
+from outlast.spec.environment import VALUE_BYTES_MAX
+from outlast.spec.plain_file import read_plain
+from outlast.spec.secrets import KINDS, ON_THIS_COMPUTER, Reference, check_secret, parse_reference
+from outlast.spec.spec import Spec
+
+VALUE_CHARACTERS_MIN = 4
+"""A shorter value could not be masked: it stands in every log by chance."""
+
+NOTHING_STARTED = "nothing was started, nothing is being spent"
+
+
+def checked(asked: Mapping[str, str], env: Mapping[str, str], directory: Path, engine: Engine) -> dict[str, str]:
+    """Variable -> reference, as the spec holds it."""
+    references = dict(check_secret(name, reference, directory) for name, reference in asked.items())
+    for name in references.keys() & env.keys():
+        raise UsageError(f"`{name}` is given twice: by `--env` and by `--secret`", hint="leave one of them out")
+    for name, reference in references.items():
+        check_reach(parse_reference(reference, directory), f"--secret {name}", engine)
+    return references
+
+
+def check_reach(reference: Reference, option: str, engine: Engine) -> None:
+    if reference.kind in ON_THIS_COMPUTER and not engine.capabilities.same_machine:
+        raise UsageError(
+            f"`{option}`: machines of `{engine.name}` cannot be given what is read on this computer",
+            hint="run it here with `--on local`",
+        )
+
+
+def read_values(world: World, references: Iterable[str]) -> dict[str, str]:
+    """Reference -> value, now. An error names the reference, never what was found there."""
+    return {text: _read(world, parse_reference(text, Path("/"))) for text in sorted(set(references))}
+
+
+def _read(world: World, reference: Reference) -> str:
+    value = _found(world, reference)
+    if len(value) < VALUE_CHARACTERS_MIN:
+        raise UsageError(
+            f"the value of `{reference}` is shorter than {VALUE_CHARACTERS_MIN} characters, and could not be masked",
+            state=NOTHING_STARTED,
+            hint="what is that short is no secret: `--env-plain`",
+        )
+    if "\0" in value or len(value.encode(errors="surrogateescape")) > VALUE_BYTES_MAX:
+        raise UsageError(
+            f"the value of `{reference}` is above {VALUE_BYTES_MAX:,} bytes or holds a NUL",
+            state=NOTHING_STARTED,
+            hint="no variable of a process can hold it",
+        )
+    return value
+
+
+def _found(world: World, reference: Reference) -> str:
+    if reference.kind == "env":
+        value = world.environ.get(reference.what)
+        if not value:
+            raise NotFound(
+                f"`{reference}`: there is no such variable here",
+                state=NOTHING_STARTED,
+                hint=f"`export {reference.what}=...`, or `outlast secret set {reference.what}` "
+                f"and `secret:{reference.what}`",
+            )
+        return value
+    if reference.kind == "secret":
+        data = kept.read_kept(world.secrets_of, reference.what)
+        if data is None:
+            known = ", ".join(f"`{name}`" for name in kept.names_kept(world.secrets_of)) or "none"
+            raise NotFound(
+                f"`{reference}`: there is no such secret; there are {known}",
+                state=NOTHING_STARTED,
+                hint=f"`outlast secret set {reference.what}`",
+            )
+        return _text(data, reference)
+    assert reference.kind == "file", KINDS
+    try:
+        return _text(read_plain(Path(reference.what), VALUE_BYTES_MAX + 2), reference)
+    except FileNotFoundError:
+        raise NotFound(f"`{reference}`: there is no such file", state=NOTHING_STARTED) from None
+    except OSError as error:
+        raise Denied(
+            f"`{reference}` cannot be read: {os.strerror(error.errno or 0)}",
+            state=NOTHING_STARTED,
+            hint=f"`ls -l {reference.what}`",
+        ) from None
+
+
+def _text(data: bytes, reference: Reference) -> str:
+    """Without the newline that an editor, or `echo`, has put behind it."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"the value of `{reference}` is not UTF-8", state=NOTHING_STARTED, hint="encode it, as base64 for example"
+        ) from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def keep_for(world: World, job: Job, spec: Spec, launch_id: str, known: Mapping[str, str]) -> None:
+    """Before head names the launch. `known`: what a plan has just read; a submit that finds another's spec reads what that says."""
+    references = {*spec.secrets.values(), *notify_references(spec)}
+    if not references or kept.read_launch(world.user_dir, launch_id) is not None:
+        return
+    values = known if references <= known.keys() else read_values(world, references)
+    kept.put_launch(
+        world.user_dir,
+        launch_id,
+        LaunchSecrets(
+            home=job.home.url,
+            job=job.id,
+            variables={name: values[reference] for name, reference in spec.secrets.items()},
+            notify={reference: values[reference] for reference in notify_references(spec)},
+        ),
+    )
+
+
+def notify_references(spec: Spec) -> list[str]:
+    return [one for one in spec.notify if one.partition(":")[0] in KINDS]
+
+
+def forget(world: World, spec: Spec, launch_id: str) -> None:
+    """Its machine does it too; whoever ends a launch without one has to."""
+    if spec.secrets or spec.notify:
+        kept.forget_launch(world.user_dir, launch_id)
