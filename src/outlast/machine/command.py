@@ -76,6 +76,12 @@ def environment(
     }
 
 
+def apart(env: Mapping[str, str], secrets: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What may be written down, and what may not. A secret whose name is one of ours has lost against it."""
+    secret = {name: value for name, value in secrets.items() if env[name] == value}
+    return {name: value for name, value in env.items() if name not in secret}, secret
+
+
 def _devices(assignment: Assignment) -> Mapping[str, str]:
     return {} if assignment.gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(assignment.gpus)}
 
