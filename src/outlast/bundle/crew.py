@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
+from typing import Generic, TypeVar
 
 from outlast.bundle.reading import Content, read_content
 from outlast.bundle.tree import Tree
@@ -21,7 +23,8 @@ BATCH_BYTES_MAX = 4 << 20
 BATCHES_AHEAD = 8
 """Of each hand: what may be in memory and not taken yet, so that hands go on while a pack is uploaded."""
 
-Batch = list[tuple[int, Content]]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def read_rows(tree: Tree, rows: Sequence[int]) -> Iterator[tuple[int, Content]]:
@@ -30,53 +33,67 @@ def read_rows(tree: Tree, rows: Sequence[int]) -> Iterator[tuple[int, Content]]:
         for row in rows:
             yield row, _read(tree, row)
         return
-    crew = Crew(tree, list(_batches(tree, rows)), min(HANDS_MAX, os.cpu_count() or 1))
+    for batch in ahead(_batches(tree, rows), lambda batch: [(row, _read(tree, row)) for row in batch], BATCHES_AHEAD):
+        yield from batch
+
+
+def ahead(items: Iterable[T], work: Callable[[T], R], ahead_max: int) -> Iterator[R]:
+    """What `work` makes of the items, in their order. Up to `ahead_max` of each hand are made before they are taken."""
+    crew = Crew(work, min(HANDS_MAX, os.cpu_count() or 1))
     try:
-        for batch in crew.results():
-            yield from batch
+        waiting = 0
+        for item in items:
+            crew.give(item)
+            waiting += 1
+            if waiting == ahead_max * crew.hands:
+                yield crew.take()
+                waiting -= 1
+        for _ in range(waiting):
+            yield crew.take()
     finally:
         crew.dismiss()
 
 
-class Crew:
-    """Hand h of n reads every n-th batch, so that whoever takes the results knows whose turn it is."""
+class Crew(Generic[T, R]):
+    """Hand h of n makes every n-th item, so that whoever takes the results knows whose turn it is."""
 
-    def __init__(self, tree: Tree, batches: list[list[int]], hands: int) -> None:
-        self._tree = tree
-        self._batches = batches
+    def __init__(self, work: Callable[[T], R], hands: int) -> None:
+        self.hands = hands
+        self._work_on = work
         self._dismissed = False
-        self._done: list[SimpleQueue[Batch | BaseException]] = [SimpleQueue() for _ in range(hands)]
-        self._room = [threading.Semaphore(BATCHES_AHEAD) for _ in range(hands)]
+        self._given: list[SimpleQueue[tuple[T] | None]] = [SimpleQueue() for _ in range(hands)]
+        self._made: list[SimpleQueue[tuple[R] | BaseException]] = [SimpleQueue() for _ in range(hands)]
+        self._turns: deque[int] = deque()
+        self._next = 0
         self._threads = [threading.Thread(target=self._work, args=(hand,), daemon=True) for hand in range(hands)]
         for thread in self._threads:
             thread.start()
 
-    def results(self) -> Iterator[Batch]:
-        hands = len(self._threads)
-        for number in range(len(self._batches)):
-            batch = self._done[number % hands].get()
-            if isinstance(batch, BaseException):
-                raise batch
-            yield batch
-            self._room[number % hands].release()
+    def give(self, item: T) -> None:
+        self._given[self._next].put((item,))
+        self._turns.append(self._next)
+        self._next = (self._next + 1) % self.hands
+
+    def take(self) -> R:
+        made = self._made[self._turns.popleft()].get()
+        if isinstance(made, BaseException):
+            raise made
+        return made[0]
 
     def dismiss(self) -> None:
         """Nobody reads any more when this returns."""
         self._dismissed = True
-        for room in self._room:
-            room.release()
+        for given in self._given:
+            given.put(None)
         for thread in self._threads:
             thread.join()
 
     def _work(self, hand: int) -> None:
-        for batch in self._batches[hand :: len(self._threads)]:
-            self._room[hand].acquire()
-            if self._dismissed:
-                return
+        while (given := self._given[hand].get()) is not None and not self._dismissed:
             try:
-                self._done[hand].put([(row, _read(self._tree, row)) for row in batch])
+                self._made[hand].put((self._work_on(given[0]),))
             except BaseException as error:  # noqa: BLE001 - raised again where the results are taken
-                self._done[hand].put(error)
+                self._made[hand].put(error)
                 return
 
 
