@@ -10,17 +10,24 @@ from collections.abc import Callable, Iterable
 
 from outlast_emulator.chain import Step
 from outlast_emulator.control import faults, record, surface
+from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
+from outlast_emulator.iam import authorize, endpoints
 from outlast_emulator.routes import Route
-from outlast_emulator.storage import json_api
+from outlast_emulator.storage import json_api, xml_api
 
 APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     surface.routes,
     json_api.routes,
+    endpoints.routes,
+    validate.routes,  # 501 for what Google has and nobody above has
+    xml_api.routes,  # whatever path is left is a bucket's
 )
 
 STEPS: tuple[Callable[[Emulator], Step], ...] = (
     record.step,
     faults.step,
+    authorize.step,
+    validate.step,
 )
-"""Outermost first; between `faults` and the operation stand authorisation and validation."""
+"""Outermost first."""

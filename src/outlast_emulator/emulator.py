@@ -92,9 +92,9 @@ class Emulator:
         self.storage.close()
 
 
-def _no_check(method_id: str, document: dict[str, Any]) -> None:
-    """Before there is a step that validates."""
-
-
 def _no_demand(request: Request, permission: str, bucket: str = "", object_name: str = "") -> None:
     """Before there is a step that authorises."""
+
+
+def _no_check(method_id: str, document: dict[str, Any]) -> None:
+    """Before there is a step that validates."""
