@@ -64,7 +64,7 @@ def test_a_row_has_exactly_the_fields_that_are_documented(saved: User) -> None:
 
 def test_show_has_exactly_the_fields_that_are_documented(saved: User) -> None:
     document = saved.outlast("show", "--json").json
-    assert sorted(document) == sorted([*ROW, "why", "spec", "attempt_list", "checkpoints", "goodput"])
+    assert sorted(document) == sorted([*ROW, "why", "spec", "attempt_list", "checkpoints", "goodput", "store_writes"])
     assert [list(one) for one in document["attempt_list"]] == [ATTEMPT]
     assert document["checkpoints"] and all(list(one) == CHECKPOINT for one in document["checkpoints"])
     assert document["goodput"].keys() >= {"ratio", "training", "lost", "saving", "starting", "waiting"}

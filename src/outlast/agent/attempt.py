@@ -18,7 +18,7 @@ from outlast.agent.standing import AWAY, Offline
 from outlast.agent.verdict import Next, Verdict, judge
 from outlast.errors import Damaged, OutlastError
 from outlast.folder import life
-from outlast.folder.content import download, read_manifest
+from outlast.folder.content import download_many, read_manifest
 from outlast.folder.folder import Fenced
 from outlast.folder.records import Cause, Checkpoint, Head, State, WorkerExit
 
@@ -151,8 +151,8 @@ class AttemptLife(Commits):
 
     def _put_in_place(self, checkpoint: Checkpoint) -> None:
         self._clear()
-        for file in read_manifest(self.folder, checkpoint.name).files:
-            self.child.restore(file.path, file.mode, download(self.folder, file))
+        for file, chunks in download_many(self.folder, read_manifest(self.folder, checkpoint.name).files):
+            self.child.restore(file.path, file.mode, chunks)
 
     def _train(self) -> Exit:
         while True:

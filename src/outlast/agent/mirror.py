@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from outlast.agent.child import Saved, SavedFile
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.folder import Folder, nonce
 from outlast.folder.records import File, Head, Manifest, Part, Pin
 from outlast.spec.record import decode
+from outlast.store.store import Upload
 
 PART_BYTES = 64 << 20
 """Larger files are several parts, so that one lost connection costs little."""
@@ -47,15 +49,16 @@ class Mirror:
     def write(self, saved: Saved, head: Head) -> Manifest:
         """Parts and manifest; nothing counts before head names it. `Changed` if the trainer rewrote a file meanwhile."""
         kept_names = {checkpoint.name for checkpoint in head.checkpoints}
-        upload = _Upload(self.folder, self.attempt, sum(file.bytes for file in saved.files), self.between)
-        files: list[File] = []
+        upload = _Upload(self.folder, self.attempt, self.between)
+        files: list[Callable[[], File]] = []
         for file in saved.files:
             taken = self.taken.get(file.path)
             # Only what a manifest kept in head names may be referred to: anything else may be garbage already.
             if taken and taken.identity == file.identity and taken.manifest in kept_names:
-                files.append(taken.file)
+                files.append(partial(_same, taken.file))
             else:
-                files.append(upload.file(file))
+                files.append(upload.add(file))
+        upload.send(sum(file.bytes for file in saved.files))
         self.manifests += 1
         manifest = Manifest(
             name=f"{self.attempt:06d}-{self.manifests:06d}-{upload.nonce[:8]}",
@@ -63,7 +66,7 @@ class Mirror:
             step=saved.step,
             complete=saved.complete,
             created_at=self.folder.store.now(),
-            files=tuple(files),
+            files=tuple(file() for file in files),
             metrics=saved.metrics,
         )
         self.folder.create(self.folder.keys.manifest(manifest.name), manifest)
@@ -128,38 +131,85 @@ def _first_unswept(head: Head, attempt: int) -> int:
     return max((number for number in committed if number < attempt), default=1)
 
 
+def _same(file: File) -> File:
+    return file
+
+
 class _Upload:
     """The parts of one manifest, under a nonce that nobody else will ever use."""
 
-    def __init__(self, folder: Folder, attempt: int, total: int, between: Callable[[int, int], None]) -> None:
+    def __init__(self, folder: Folder, attempt: int, between: Callable[[int, int], None]) -> None:
         self.folder = folder
         self.attempt = attempt
         self.nonce = nonce(folder.random)
-        self.total = total
         self.between = between
-        self.done = 0
-        self.parts = 0
+        self.parts: list[_Part] = []
 
-    def file(self, file: SavedFile) -> File:
-        whole = hashlib.sha256()
-        offsets = range(0, file.bytes, PART_BYTES)
-        parts = tuple(self._part(file, offset, whole) for offset in offsets)
-        return File(file.path, file.bytes, parts[0].sha256 if len(parts) == 1 else whole.hexdigest(), file.mode, parts)
+    def add(self, file: SavedFile) -> Callable[[], File]:
+        """What answers its record, once all is sent."""
+        whole = _Whole(file)
+        parts = [self._part(whole, offset) for offset in range(0, file.bytes, PART_BYTES)]
+        return partial(_record, whole, parts)
 
-    def _part(self, file: SavedFile, offset: int, whole: hashlib._Hash) -> Part:
-        size = min(PART_BYTES, file.bytes - offset)
-        self.parts += 1
-        key = self.folder.keys.part(self.attempt, self.nonce, self.parts)
-        own = hashlib.sha256()
+    def send(self, total: int) -> None:
+        uploads = (Upload(part.key, part.chunks) for part in self.parts)
+        self.folder.store.upload_many(uploads, lambda done: self.between(done, total))
 
-        def chunks() -> Iterator[bytes]:
-            for chunk in file.chunks(offset, size):
-                own.update(chunk)
-                if size < file.bytes:
-                    whole.update(chunk)
-                yield chunk
-                self.done += len(chunk)
-                self.between(self.done, self.total)
+    def _part(self, whole: _Whole, offset: int) -> _Part:
+        key = self.folder.keys.part(self.attempt, self.nonce, len(self.parts) + 1)
+        part = _Part(key, whole, offset, min(PART_BYTES, whole.file.bytes - offset))
+        self.parts.append(part)
+        return part
 
-        self.folder.store.upload(key, chunks())
-        return Part(key, size, own.hexdigest())
+
+class _Whole:
+    """A file's own hash, fed by its parts as long as they come in order; what did not is read again at the end."""
+
+    def __init__(self, file: SavedFile) -> None:
+        self.file = file
+        self._check = hashlib.sha256()
+        self._position = 0
+
+    def feed(self, offset: int, chunk: bytes) -> None:
+        if offset == self._position:
+            self._check.update(chunk)
+            self._position += len(chunk)
+
+    def sha256(self) -> str:
+        for offset in range(self._position, self.file.bytes, PART_BYTES):
+            for chunk in self.file.chunks(offset, min(PART_BYTES, self.file.bytes - offset)):
+                self._check.update(chunk)
+        return self._check.hexdigest()
+
+
+class _Part:
+    """A stretch of a file, hashed whenever it is read: perhaps by a thread of the store's, perhaps again."""
+
+    def __init__(self, key: str, whole: _Whole, offset: int, size: int) -> None:
+        self.key = key
+        self.whole = whole
+        self.offset = offset
+        self.size = size
+        self.sha256 = ""
+
+    def chunks(self) -> Iterator[bytes]:
+        check = hashlib.sha256()
+        offset = self.offset
+        several = self.size < self.whole.file.bytes
+        for chunk in self.whole.file.chunks(self.offset, self.size):
+            check.update(chunk)
+            if several:
+                self.whole.feed(offset, chunk)
+                offset += len(chunk)
+            yield chunk
+        self.sha256 = check.hexdigest()
+
+    def record(self) -> Part:
+        return Part(self.key, self.size, self.sha256)
+
+
+def _record(whole: _Whole, parts: list[_Part]) -> File:
+    records = tuple(part.record() for part in parts)
+    sha256 = records[0].sha256 if len(parts) == 1 else whole.sha256()
+    file = whole.file
+    return File(file.path, file.bytes, sha256, file.mode, records)

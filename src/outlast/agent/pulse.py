@@ -30,6 +30,8 @@ class Pulse(Standing):
         self._rung = ""
         self._watch_until = 0.0
         self._paused = ""
+        self._told: tuple[str, str] | None = None
+        self._tell_at = self._beat_at
 
     def _tick(self) -> None:
         now = self.clock.monotonic()
@@ -63,12 +65,15 @@ class Pulse(Standing):
         self._obey_wishes(now)
 
     def _beat(self, now: float) -> None:
-        """Beat, head and wishes: who we are is confirmed as often as it is told."""
+        """Head is read every time. Wishes, which the bell announces, and the beat wait longer where a write is billed."""
         self._read_head()
         self._deadline = now + self._seconds_to_deadline()
-        self._obey_wishes(now)
-        if self.place.rank == 0:
-            self._write_beat()
+        if now >= self._tell_at or self._told != (self._paused, self._rung):
+            self._obey_wishes(now)
+            if self.place.rank == 0:
+                self._write_beat()
+            self._told = (self._paused, self._rung)
+            self._tell_at = now + self.folder.store.write_seconds
         # By the clock as it is now: the store may have taken its time, and two beats in a second are too many.
         self._beaten_at = self.clock.monotonic()
         self._beat_at = self._beaten_at + self._beat_seconds
@@ -84,6 +89,7 @@ class Pulse(Standing):
             metrics_bytes=self.child.stream_bytes("metrics"),
             doing=f"paused {self._paused}" if self._paused else "",
             rung=self._rung,
+            store_writes=self._store_writes(),
         )
         self.folder.rewrite(self.folder.keys.beat(self.number), beat)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from outlast.agent.child import Child
@@ -15,6 +16,7 @@ from outlast.agent.vigil import (
 )
 from outlast.clock import Clock
 from outlast.errors import Denied, KeyMissing, StoreFull, StoreUnavailable
+from outlast.folder import life
 from outlast.folder.fence import Claim, Fence
 from outlast.folder.folder import Fenced, Folder
 from outlast.folder.records import Head, LaunchRecord
@@ -62,6 +64,7 @@ class Standing:
         )
         self._deadline = now + self._seconds_to_deadline()
         self._written_at = now
+        self._writes_before = folder.store.billed_writes
         self._back_at = now
         self._away_since: float | None = None
 
@@ -88,11 +91,24 @@ class Standing:
         if wait > 0:
             self.clock.sleep(wait)
         try:
-            self.at = self.folder.amend(self.at, self.nonce, change, f"{self.nonce}-{op}")
+            self.at = self.folder.amend(
+                self.at, self.nonce, lambda head: self._counted(change(head)), f"{self.nonce}-{op}"
+            )
         finally:
             self._written_at = self.clock.monotonic()
         if self.at.head.nonce != self.nonce and op not in ENDING_OPS:
             raise Fenced  # it was done, we never heard of it, and somebody else has taken over since
+
+    def _store_writes(self) -> int:
+        """Of this attempt, as far as this process knows."""
+        return self.folder.store.billed_writes - self._writes_before
+
+    def _counted(self, head: Head) -> Head:
+        attempt = head.attempts.get(str(self.number))
+        writes = self._store_writes()
+        if attempt is None or attempt.store_writes >= writes:
+            return head
+        return life.ended(head, self.number, replace(attempt, store_writes=writes))
 
     def _patiently(self, action: Callable[[], T]) -> T:
         """Until it is done, or the store was away for too long."""

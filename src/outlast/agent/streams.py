@@ -13,6 +13,9 @@ SEAL_BYTES_MAX = 8 << 20
 """A segment is sealed at the first size; a backlog is taken in bites of the second."""
 
 SEAL_SECONDS = 20.0
+TAIL_SECONDS = 2.0
+"""How often the tail is rewritten for those who watch, where each write is billed."""
+
 FIRST_BYTES_KEPT = 64 << 20
 NEWEST_BYTES_KEPT = 448 << 20
 """Of one attempt's stream the beginning and the newest part are kept; readers show the gap between them."""
@@ -28,8 +31,14 @@ class Stream:
         self.sealed_bytes = 0
         self.newest: deque[tuple[int, int]] = deque()
         self.newest_bytes = 0
-        self._tail_bytes = -1
+        self._tail = (0, 0)
+        """What the tail says: its first byte and its end."""
+
+        self._tail_at: float | None = None
         self._sealed_at: float | None = None
+        store = folder.store
+        self._seal_seconds = max(SEAL_SECONDS, store.write_seconds)
+        self._tail_seconds = max(store.rewrite_seconds, min(TAIL_SECONDS, store.write_seconds))
 
     def recall(self) -> None:
         """Goes on where an earlier life of this agent stopped."""
@@ -47,11 +56,14 @@ class Stream:
         while total - self.sealed_bytes >= SEAL_BYTES:
             self._seal(total)
             self._sealed_at = now
-        if total > self.sealed_bytes and now - self._sealed_at >= SEAL_SECONDS:
+        if total > self.sealed_bytes and now - self._sealed_at >= self._seal_seconds:
             self._seal(total)
             self._sealed_at = now
-        if watched and total > max(self.sealed_bytes, self._tail_bytes):
+        # Also when all is sealed: by a tail that begins later, those who watch learn that there is a segment to read.
+        due = self._tail_at is None or now - self._tail_at >= self._tail_seconds
+        if watched and due and self._tail != (self.sealed_bytes, total):
             self._write_tail(total)
+            self._tail_at = now
 
     def finish(self) -> None:
         """Seals all that there is."""
@@ -86,4 +98,4 @@ class Stream:
         data = self.child.stream_read(self.name, self.sealed_bytes, total - self.sealed_bytes)
         key = self.folder.keys.tail(self.attempt, self.name, self.rank)
         self.folder.store.put(key, f"{self.sealed_bytes:015d}".encode() + data)
-        self._tail_bytes = total
+        self._tail = (self.sealed_bytes, total)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from outlast.jobs.job import Job
     from outlast.results.status import Status
 
+USD_PER_CLASS_A = 0.005 / 1000
 LAST_BYTES_MAX = 16 << 10
 LAST_LINES_MAX = 20
 """How much of the log is shown of a job that failed."""
@@ -90,6 +91,7 @@ def _print_facts(status: Status) -> None:
             else "",
         ),
         ("folder", shown(status.folder)),
+        ("store", _store_cost(status.store_writes)),
         (
             "outputs",
             f"`outlast pull {status.job}`"
@@ -102,6 +104,11 @@ def _print_facts(status: Status) -> None:
     for name, fact in facts:
         if fact:
             put(f"  {name:<10} {fact}")
+
+
+def _store_cost(writes: int) -> str:
+    """Only where they are billed; the price is Cloud Storage's for a single region."""
+    return f"{count(writes, 'class A operation')} by its machines, {writes * USD_PER_CLASS_A:.4f} USD" if writes else ""
 
 
 def _since(status: Status) -> str:

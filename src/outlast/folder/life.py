@@ -80,6 +80,8 @@ def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
     seen_at += [attempt.committed_at] if attempt.committed_at is not None else []
     ended_at = max(attempt.started_at, min(max(seen_at), now)) if seen_at else now
     steps = [step for step in (beat.step if beat else None, attempt.committed_step) if step is not None]
+    if beat is not None and beat.store_writes > attempt.store_writes:
+        attempt = replace(attempt, store_writes=beat.store_writes)
     return with_end(attempt, Cause.PREEMPTED, ended_at, step=max(steps, default=None))
 
 

@@ -115,6 +115,9 @@ class Attempt:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Goodput's buckets, as the owner measured them."""
 
+    store_writes: int = 0
+    """Writes and lists of its machine that the store bills by number."""
+
     passed_over: Mapping[str, str] = field(default_factory=dict)
     """Damaged checkpoints that it would have begun with, by name, and what is wrong with each."""
 
@@ -213,6 +216,9 @@ class Beat:
     doing: str = ""
     rung: str = ""
     """The last ring of the bell that was heard: what is told here, and in the tails, is newer than it."""
+
+    store_writes: int = 0
+    """Writes and lists in this attempt so far that the store bills by number."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from outlast.errors import Damaged, Denied, NotFound, OutlastError, StoreFull
-from outlast.folder.content import download, named, pinned, select
-from outlast.folder.folder import Folder
+from outlast.folder.content import download_many, named, pinned, select
 from outlast.folder.publish import OUTPUT
 from outlast.folder.records import File, Head, Manifest
 from outlast.jobs.job import Job
@@ -52,13 +51,11 @@ def pull(
         if pattern and not wanted:
             listed = ", ".join(f"`{path}`" for path in sorted(every)[:8])
             raise NotFound(f"no file of job `{job.id}` fits `{pattern}`", hint=f"there are {listed}" if every else "")
-        for path, file in wanted.items():
-            target = safe_path(root, path)
-            if _is_there(target, file):
-                pulled.skipped += 1
-                continue
+        missing = {path: file for path, file in wanted.items() if not _is_there(safe_path(root, path), file)}
+        pulled.skipped = len(wanted) - len(missing)
+        for path, (file, chunks) in zip(missing, download_many(job.folder, list(missing.values())), strict=True):
             progress(path, file.bytes)
-            _write(job.folder, file, target)
+            _write(file, chunks, safe_path(root, path))
             pulled.files.append(path)
             pulled.bytes += file.bytes
     return pulled
@@ -117,14 +114,14 @@ def _is_there(target: Path, file: File) -> bool:
     return check.hexdigest() == file.sha256
 
 
-def _write(folder: Folder, file: File, target: Path) -> None:
+def _write(file: File, chunks: Iterator[bytes], target: Path) -> None:
     """Beside its place and then renamed: an interrupted pull leaves no half file under a real name."""
     partial = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.pulling")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)  # of a pull that was killed
         with partial.open("xb") as stream:
-            for chunk in download(folder, file):
+            for chunk in chunks:
                 stream.write(chunk)
         partial.chmod(0o755 if file.mode & 0o100 else 0o644)
         os.replace(partial, target)

@@ -15,6 +15,9 @@ OFFSET_DIGITS = 15
 """A tail begins with the offset of its first byte, a segment's name is it."""
 
 
+LIST_READS = 15
+"""Where a list is billed, every so many reads look for segments unasked."""
+
 NEVER_STARTED = (Cause.DAMAGED, Cause.DISK_FULL)
 """Without an exit code: there was no trainer yet, and so no log that could be missing."""
 
@@ -117,10 +120,14 @@ class _RankReader:
         self._rank = rank
         self._position = position
         self._after = ""
+        self._reads = 0
 
     def read(self, over: bool, died: bool = False) -> Iterator[LogPiece]:
         """`over`: the attempt has ended. `died`: and its owner did not say how, so its last words may be lost."""
-        yield from self._read_segments()
+        # Where a list is billed, the tail says when there is something new to list; the list is for when nobody writes a tail.
+        if over or self._folder.store.write_seconds == 0 or self._reads % LIST_READS == 0:
+            yield from self._read_segments()
+        self._reads += 1
         offset, data = self._read_tail()
         if offset > self._position:
             # The agent sealed a segment between our list and our look at the tail, and a list made now shows it; what

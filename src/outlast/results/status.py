@@ -36,6 +36,8 @@ class Status:
     machines: tuple[str, ...]
     folder: str
     now: float
+    store_writes: int = 0
+    """Writes and lists by its machines that the store bills by number."""
 
     @property
     def job(self) -> str:
@@ -107,6 +109,7 @@ class Status:
             "attempt_list": [_attempt_row(number, attempt) for number, attempt in self.attempts],
             "checkpoints": [_checkpoint_row(checkpoint) for checkpoint in self.checkpoints],
             "goodput": self.goodput.document(),
+            "store_writes": self.store_writes,
         }
 
 
@@ -165,7 +168,16 @@ def status_of(
         machines=machines,
         folder=folder_url,
         now=now,
+        store_writes=_store_writes(head, beat),
     )
+
+
+def _store_writes(head: Head, beat: Beat | None) -> int:
+    """The last attempt's beat knows more than head, which hears of it at the next commit."""
+    earlier = sum(one.store_writes for number, one in head.attempts.items() if number != str(head.attempt))
+    last = head.attempts.get(str(head.attempt))
+    told = beat.store_writes if beat is not None and beat.attempt == head.attempt else 0
+    return earlier + max(told, last.store_writes if last is not None else 0)
 
 
 def _state(head: Head, alive: str, stopping: bool) -> str:
