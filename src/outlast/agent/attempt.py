@@ -31,7 +31,12 @@ class After(enum.Enum):
 
 
 class Unshipped(Exception):
-    """The bundle is damaged or gone: no checkpoint's fault, and no other checkpoint helps."""
+    """What the job needs is damaged or gone, or its setup has failed: no checkpoint's fault, and no other checkpoint helps."""
+
+    def __init__(self, error: OutlastError) -> None:
+        damaged = isinstance(error, Damaged)
+        super().__init__(f"no bundle to run: {error.message}" if damaged else error.message)
+        self.cause = Cause.DAMAGED if damaged else Cause.FAILED
 
 
 class AttemptLife(Commits):
@@ -93,7 +98,9 @@ class AttemptLife(Commits):
         try:
             checkpoint = self._newest_whole()
         except Unshipped as error:
-            self._finish(Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, f"no bundle to run: {error}"), None)
+            for stream in self.streams:
+                self._patiently(stream.finish)
+            self._finish(Verdict(error.cause, Next.FINAL, State.FAILED, str(error)), None)
             return False
         except Damaged as error:
             self._finish(
@@ -147,7 +154,7 @@ class AttemptLife(Commits):
         except AWAY:
             raise
         except OutlastError as error:
-            raise Unshipped(error.message) from error
+            raise Unshipped(error) from error
 
     def _put_in_place(self, checkpoint: Checkpoint) -> None:
         self._clear()

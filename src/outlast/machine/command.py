@@ -6,11 +6,14 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from outlast.agent.child import Start
 from outlast.host.machine_dir import Assignment
-from outlast.machine.furnish import Furnished
 from outlast.spec.spec import Target, TargetKind
+
+if TYPE_CHECKING:
+    from outlast.machine.furnish import Furnished
 
 SHELL = "/bin/sh"
 SHEBANG_BYTES_MAX = 256
@@ -53,7 +56,7 @@ def environment(
 ) -> dict[str, str]:
     """The base that was inherited, then defaults, then the user's own, then what must hold."""
     user = dict(start.env)
-    paths = [str(trainer_root), user.get("PYTHONPATH", "")]
+    paths = [str(trainer_root), *furnished.paths, user.get("PYTHONPATH", "")]
     return {
         **assignment.environ,
         "PYTHONUNBUFFERED": "1",

@@ -11,6 +11,7 @@ from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
 from outlast.host import secrets
 from outlast.host.machine_dir import MachineDir
+from outlast.machine.interpreter import Finder
 from outlast.spec.spec import Spec
 from outlast.store.store import Store
 
@@ -29,6 +30,9 @@ class Furnished:
     secrets: Mapping[str, str] = field(default_factory=dict)
     """Variables whose values are masked in the log."""
 
+    paths: tuple[str, ...] = ()
+    """What else is on the trainer's PYTHONPATH, before the user's own."""
+
 
 @dataclass(frozen=True)
 class Furnisher:
@@ -43,7 +47,8 @@ class Furnisher:
     def furnish(self, say: Say) -> Furnished:
         """Fills `work`, which is empty. Errors are the job's end: `OutlastError`, but those of a store that is away."""
         unpack(self.store, self.launch.bundle, self.paths.work)
-        return Furnished(self.spec.python, secrets=self._secrets())
+        found = Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
+        return Furnished(found.python, env=found.env, paths=found.paths, secrets=self._secrets())
 
     def _secrets(self) -> Mapping[str, str]:
         if not self.spec.secrets:

@@ -74,6 +74,9 @@ class Environment:
     source: str = ""
     """What declared them, for people: `requirements.txt`, `train.py (PEP 723)`."""
 
+    paths: tuple[str, ...] = ()
+    """Directories of the bundle in which the project's own packages lie: they are on the trainer's path."""
+
 
 @dataclass(frozen=True)
 class Dataset:

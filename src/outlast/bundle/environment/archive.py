@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 from outlast.bundle.listing import is_canonical
 from outlast.errors import Damaged
@@ -51,16 +52,17 @@ def normal(name: str) -> str:
 class Archive:
     """`Damaged` for whatever is wrong, naming the wheel. Contents are checked while they are read."""
 
-    def __init__(self, path: Path, wheel: str) -> None:
+    def __init__(self, file: Path | IO[bytes], wheel: str) -> None:
         self.wheel = wheel
         try:
             self.name, self.version = name_and_version(wheel)
-            self._zip = zipfile.ZipFile(path)
+            self._zip = zipfile.ZipFile(file)
         except ValueError:
             raise self._wrong("its name is not a wheel's") from None
         except (zipfile.BadZipFile, OSError) as error:
             raise self._wrong(f"it is no archive: {error}") from error
-        self.members = self._members(path.stat().st_size)
+        assert self._zip.fp is not None
+        self.members = self._members(self._zip.fp.seek(0, io.SEEK_END))
         self.dist_info = self._dist_info()
         self.data = self.dist_info.removesuffix(".dist-info") + ".data/"
         self._hashes = self._record()

@@ -1,0 +1,210 @@
+"""A job's environment on this machine: made once for each digest out of the home's own wheels, then only looked at.
+
+Each maker works in a directory of its own, `<name>.<its process>-<random>`, whose path never changes: what is installed may remember
+it. What is finished has a seal in it, and `<name>`, a link, names the one that counts. Whoever is killed leaves a directory that nothing
+names.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from outlast.bundle.environment.archive import Archive
+from outlast.bundle.environment.install import Site
+from outlast.bundle.environment.interpreter import facts_of
+from outlast.bundle.environment.record import AGAIN, EnvironmentManifest, Package, read_manifest
+from outlast.bundle.environment.skeleton import make_skeleton, see_below
+from outlast.errors import Damaged, KeyMissing, NotFound
+from outlast.folder import layout
+from outlast.host import files, system
+from outlast.store.store import Store
+
+SEAL = "sealed.json"
+HELD_BYTES_MAX = 32 << 20
+"""A wheel up to here is held in memory while it is installed; a larger one is put on the disk first."""
+
+Prepare = Callable[[Path], None]
+"""What a setup script does to an environment before it is sealed."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    digest: str
+    python_version: str
+    base: str
+    """The interpreter that it is made of, on this machine."""
+
+
+def environment_of(store: Store, wanted: Wanted, cache: Path, prepare: Prepare | None = None) -> Path:
+    """Its directory, whole. `Damaged` if the home's wheels are not what was shipped; what `prepare` raises."""
+    folder = cache / "environments"
+    link = folder / f"{wanted.digest}-{hashlib.sha256(os.fsencode(wanted.base)).hexdigest()[:8]}"
+    found = _named(link, wanted)
+    if found is not None:
+        return found
+    manifest = read_manifest(store, wanted.digest)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _sweep(link)
+    root = Path(tempfile.mkdtemp(prefix=f"{link.name}.{os.getpid()}-", dir=folder))
+    try:
+        _make(store, manifest, wanted, root, cache)
+        if prepare is not None:
+            prepare(root)
+        _seal(root, wanted)
+        named = _name(link, root, wanted)
+    except BaseException:
+        shutil.rmtree(root, ignore_errors=True)
+        raise
+    if named != root:
+        shutil.rmtree(root, ignore_errors=True)  # somebody else was faster
+    return named
+
+
+def find_base(python: str, python_version: str, path: str) -> str:
+    """The interpreter that the spec names, if it is here; on another machine, one of the same version on the PATH."""
+    if os.access(python, os.X_OK):
+        return python
+    name = f"python{python_version}"
+    found = shutil.which(name, path=path)
+    if found is None:
+        raise NotFound(f"there is no `{name}` on this machine, and the job's packages were resolved for it")
+    return os.path.realpath(found)
+
+
+def _make(store: Store, manifest: EnvironmentManifest, wanted: Wanted, root: Path, cache: Path) -> None:
+    if not os.access(wanted.base, os.X_OK):
+        raise NotFound(f"the job's Python, `{wanted.base}`, is gone from this machine")
+    make_skeleton(root, wanted.base, wanted.python_version)
+    site = Site(root, wanted.python_version, str(root / "bin" / "python"))
+    for package in sorted(manifest.packages, key=lambda one: one.name):
+        with _wheel(store, package, root) as file, Archive(file, package.wheel) as archive:
+            site.install(archive)
+    if manifest.below:
+        see_below(root, wanted.python_version, facts_of(manifest.below, cache).paths)
+
+
+@contextmanager
+def _wheel(store: Store, package: Package, root: Path) -> Iterator[IO[bytes]]:
+    """Its bytes, seen to be those that were shipped."""
+    with _held(package.bytes, root) as held:
+        digest = hashlib.sha256()
+        size = 0
+        for part in package.parts:
+            key = layout.environment_part(part.name)
+            try:
+                for chunk in store.download(key):
+                    digest.update(chunk)
+                    size += len(chunk)
+                    if size > package.bytes:
+                        raise Damaged(f"`{key}` is longer than what was shipped", hint=AGAIN)
+                    held.write(chunk)
+            except KeyMissing:
+                raise Damaged(f"`{key}` is gone from `{store.url}`", hint=AGAIN) from None
+        if digest.hexdigest() != package.sha256:
+            raise Damaged(f"`{package.wheel}` in the home is not what was shipped", hint=AGAIN)
+        held.seek(0)
+        yield held
+
+
+def _held(size: int, root: Path) -> IO[bytes]:
+    return io.BytesIO() if size <= HELD_BYTES_MAX else tempfile.TemporaryFile(dir=root)
+
+
+# The seal, and the link that names what is sealed.
+
+
+def _seal(root: Path, wanted: Wanted) -> None:
+    document = {
+        "digest": wanted.digest,
+        "base": wanted.base,
+        "state": _state(root, wanted),
+        "content": _content(root),
+        "boot": system.boot_id(),
+    }
+    files.put_json(root / SEAL, document, durable=True)
+
+
+def _state(root: Path, wanted: Wanted) -> list[int]:
+    """Changes when something is installed into it, or removed from it."""
+    packages = root / "lib" / f"python{wanted.python_version}" / "site-packages"
+    return [os.stat(path).st_mtime_ns for path in (packages, root / "bin")]
+
+
+def _content(root: Path) -> list[int]:
+    """How many files it has and how large they are, without what Python compiles by itself."""
+    count = total_bytes = 0
+    for at, directories, names in os.walk(root):
+        directories[:] = [one for one in directories if one != "__pycache__"]
+        for name in names:
+            if name != SEAL:
+                count += 1
+                total_bytes += os.lstat(os.path.join(at, name)).st_size
+    return [count, total_bytes]
+
+
+def _named(link: Path, wanted: Wanted) -> Path | None:
+    """What the link names, if it is sealed and as it was then; after a restart of the computer, if all of it has reached the disk."""
+    try:
+        root = link.parent / os.readlink(link)
+        seal = files.read_json(root / SEAL)
+        if not isinstance(seal, dict) or seal.get("digest") != wanted.digest or seal.get("base") != wanted.base:
+            return None
+        if seal.get("state") != _state(root, wanted) or not os.access(wanted.base, os.X_OK):
+            return None
+        boot = system.boot_id()
+        if seal.get("boot") != boot:
+            if seal.get("content") != _content(root):
+                return None
+            files.put_json(root / SEAL, {**seal, "boot": boot})
+    except OSError:
+        return None
+    return root
+
+
+def _name(link: Path, root: Path, wanted: Wanted) -> Path:
+    """The first that is whole counts; one that is not gives way, and stays for whoever still uses it."""
+    try:
+        os.symlink(root.name, link)
+    except FileExistsError:
+        there = _named(link, wanted)
+        if there is not None:
+            return there
+        new = link.with_name(f".{root.name}")
+        os.symlink(root.name, new)
+        os.replace(new, link)
+    return root
+
+
+def _sweep(link: Path) -> None:
+    """What makers have left that are no longer alive."""
+    for path in link.parent.glob(f"{link.name}.*"):
+        maker = path.name.removeprefix(f"{link.name}.").partition("-")[0]
+        if maker.isdigit() and not _alive(int(maker)) and not (path / SEAL).exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno != errno.ESRCH
+    return True
+
+
+def variables(root: Path, path: str) -> dict[str, str]:
+    """With these, whatever is started finds the environment's Python and programs first."""
+    return {
+        "VIRTUAL_ENV": str(root),
+        "OUTLAST_ENVIRONMENT": str(root),
+        "PATH": os.pathsep.join([str(root / "bin"), path]) if path else str(root / "bin"),
+    }
