@@ -14,11 +14,12 @@ from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.iam import authorize, endpoints
 from outlast_emulator.routes import Route
-from outlast_emulator.storage import json_api, xml_api
+from outlast_emulator.storage import batch, json_api, xml_api
 
 APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     surface.routes,
     json_api.routes,
+    batch.routes,
     endpoints.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's

@@ -41,6 +41,9 @@ class Contents:
     def path(self, content_id: int) -> str:
         return f"{self._root}/{content_id & 0xFF:02x}/{content_id:x}"
 
+    def next_id(self) -> int:
+        return self._database.next_id()
+
     def receive(self) -> Sink:
         return Sink(self, self._database.next_id())
 

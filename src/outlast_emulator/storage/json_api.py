@@ -9,6 +9,7 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Operation, Route
 from outlast_emulator.storage.json_buckets import JsonBuckets
+from outlast_emulator.storage.json_copies import JsonCopies
 from outlast_emulator.storage.json_objects import JsonObjects
 from outlast_emulator.storage.json_upload import JsonUpload
 from outlast_emulator.storage.masks import cut
@@ -20,10 +21,14 @@ ROOT = "/storage/v1"
 B = f"{ROOT}/b"
 O = f"{ROOT}/b/{{bucket}}/o"  # noqa: E741
 ONE = f"{O}/{{object}}"
+SOURCE = f"{B}/{{sourceBucket}}/o/{{sourceObject}}"
+TARGET_PART = "/b/{destinationBucket}/o/{destinationObject}"
+TARGET = f"{ROOT}{TARGET_PART}"
 
 
 def routes(emulator: Emulator) -> Iterable[Route]:
     buckets, objects, upload = JsonBuckets(emulator), JsonObjects(emulator), JsonUpload(emulator)
+    copies = JsonCopies(emulator)
     table: tuple[tuple[str, str, str, Operation, bool], ...] = (
         ("storage.buckets.insert", "POST", B, buckets.insert, True),
         ("storage.buckets.list", "GET", B, buckets.list, True),
@@ -39,6 +44,10 @@ def routes(emulator: Emulator) -> Iterable[Route]:
         ("storage.objects.update", "PUT", ONE, objects.update, True),
         ("storage.objects.delete", "DELETE", ONE, objects.delete, True),
         ("storage.objects.restore", "POST", f"{ONE}/restore", objects.restore, True),
+        ("storage.objects.compose", "POST", f"{TARGET}/compose", copies.compose, False),
+        ("storage.objects.copy", "POST", f"{SOURCE}/copyTo{TARGET_PART}", copies.copy, True),
+        ("storage.objects.rewrite", "POST", f"{SOURCE}/rewriteTo{TARGET_PART}", copies.rewrite, True),
+        ("storage.objects.move", "POST", f"{O}/{{sourceObject}}/moveTo/o/{{destinationObject}}", copies.move, True),
         ("storage.objects.insert", "POST", O, upload.insert, True),
         *(
             ("storage.objects.insert", verb, f"{place}{O}", operation, True)

@@ -9,7 +9,7 @@ from outlast_emulator.errors import ApiError, invalid, required
 from outlast_emulator.request import Request, parse_json
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage import checks, multipart
-from outlast_emulator.storage.conditions import Conditions, asked
+from outlast_emulator.storage.conditions import NONE, Conditions, asked
 from outlast_emulator.storage.contents import Content
 from outlast_emulator.storage.objects import check_object_name
 from outlast_emulator.storage.resources import object_resource
@@ -106,7 +106,7 @@ class JsonUpload:
             fields["contentEncoding"] = request.query("contentEncoding")
         check_metadata(fields)
         conditions = asked(request)
-        self.check_early(bucket.name, name, conditions)
+        self._check_early(request, bucket.name, name, conditions)
         length = request.headers.get("x-upload-content-length", "")
         return Plan(
             bucket.name,
@@ -117,10 +117,12 @@ class JsonUpload:
             int(length) if length.isascii() and length.isdigit() else None,
         )
 
-    def check_early(self, bucket: str, name: str, conditions: Conditions) -> None:
+    def _check_early(self, request: Request, bucket: str, name: str, conditions: Conditions) -> None:
         """A precondition that does not hold now is refused before a byte is sent; it is checked again when all is there."""
-        if any(value is not None for value in conditions):
-            old = self._storage.objects.peek(bucket, name)
+        old = self._storage.objects.peek(bucket, name)
+        if old is not None:
+            self._emulator.demand(request, "storage.objects.delete", bucket, name)
+        if conditions != NONE:
             conditions.check(old.generation if old else 0, old.metageneration if old else 0)
 
     def _stored(self, plan: Plan, content: Content) -> Response:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from outlast_emulator.clock import Clock
+from outlast_emulator.clock import Clock, rfc3339
 from outlast_emulator.errors import ApiError, invalid, not_found
 from outlast_emulator.response import FileSlice
 from outlast_emulator.storage.buckets import Buckets
@@ -90,6 +90,7 @@ class Objects:
                 self._buckets.find(bucket)
                 old = self._find(bucket, name)
                 self._check(old, conditions)
+                self._check_free(old)
                 self._limit(bucket, name)
                 return self._place(connection, bucket, name, content, fields, old, components)
         except BaseException:
@@ -122,6 +123,7 @@ class Objects:
     def delete(self, bucket: str, name: str, conditions: Conditions = NONE, generation: int | None = None) -> None:
         with self._database.write() as connection:
             old = self._existing(bucket, name, conditions, generation)
+            self._check_free(old)
             connection.execute("DELETE FROM objects WHERE bucket = ? AND name = ?", (bucket, name))
             self._retire(connection, old)
 
@@ -136,8 +138,10 @@ class Objects:
             old = self._existing(bucket, source, source_conditions, None)
             replaced = self._find(bucket, target)
             self._check(replaced, conditions)
+            self._check_free(old)
+            self._check_free(replaced)
             self._limit(bucket, target)
-            content = self._contents.linked(self.content_of(old), bool(old.inline))
+            content = self.linked(old)
             stored = self._place(connection, bucket, target, content, old.fields, replaced, old.components)
             connection.execute("DELETE FROM objects WHERE bucket = ? AND name = ?", (bucket, source))
             self._retire(connection, old)
@@ -146,7 +150,7 @@ class Objects:
     def restore(self, bucket: str, name: str, generation: int, conditions: Conditions = NONE) -> Stored:
         """A departed object, as a new generation of its name."""
         departed = self.departed(bucket, name, generation)
-        content = self._contents.linked(self.content_of(departed.stored), bool(departed.stored.inline))
+        content = self.linked(departed.stored)
         return self.put(bucket, name, content, departed.stored.fields, conditions, departed.stored.components)
 
     def departed(self, bucket: str, name: str, generation: int) -> Departed:
@@ -167,8 +171,13 @@ class Objects:
             for row in rows:
                 self._release(connection, Stored(*row))
 
-    def content_of(self, stored: Stored) -> Content:
-        return Content(stored.content, stored.size, stored.md5, stored.crc32c, None)
+    def linked(self, stored: Stored) -> Content:
+        """Its bytes again, for another object; 404 if it was replaced since it was read."""
+        content = Content(stored.content, stored.size, stored.md5, stored.crc32c, None)
+        try:
+            return self._contents.linked(content, bool(stored.inline))
+        except (FileNotFoundError, KeyError) as error:
+            raise no_such_object(stored.bucket, stored.name) from error
 
     # ---------------------------------------------------------------------------------------------------------- the rules
 
@@ -193,6 +202,29 @@ class Objects:
     def _check(self, old: Stored | None, conditions: Conditions) -> None:
         if conditions != NONE:
             conditions.check(old.generation if old else 0, old.metageneration if old else 0)
+
+    def _check_free(self, old: Stored | None) -> None:
+        """403 while a hold or the bucket's retention policy keeps the object as it is."""
+        if old is None:
+            return
+        if "Hold" in old.fields_text:
+            for name, words in (("temporaryHold", "Temporary"), ("eventBasedHold", "Event-Based")):
+                if old.fields.get(name):
+                    raise ApiError(
+                        403,
+                        "forbidden",
+                        f"Object '{old.bucket}/{old.name}' is under active {words} hold and cannot be deleted, "
+                        "overwritten or archived until hold is removed.",
+                    )
+        seconds = int(self._buckets.find(old.bucket).fields.get("retentionPolicy", {}).get("retentionPeriod", 0))
+        until_us = old.created_us + int(self._clock.scaled(seconds) * 1e6)
+        if seconds and self._clock.now() * 1e6 < until_us:
+            raise ApiError(
+                403,
+                "retentionPolicyNotMet",
+                f"Object '{old.bucket}/{old.name}' is subject to bucket's retention policy and cannot be deleted, "
+                f"overwritten or archived until {rfc3339(until_us)}",
+            )
 
     def _limit(self, bucket: str, name: str) -> None:
         if not self._switches.write_limit:
