@@ -16,8 +16,8 @@ from outlast.store.gcs import GcsStore
 from outlast.store.keys import check_key
 
 SCHEME = "gs://"
-PREFIX_BYTES_MAX = 256
-"""Names have 1,024 bytes at most; the rest is for the home's own keys."""
+PREFIX_BYTES_MAX = 255
+"""With its slash, what a name has room for beside the longest key."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from outlast.store.store import KEY_BYTES_MAX
+NAME_BYTES_MAX = 1024
+"""Cloud Storage's limit."""
 
 _TO_NAME = {"\t": "\t\x01", "\n": "\t\x02", "\f": "\f\x01", "\r": "\f\x02"}
 _TO_KEY = {name: key for key, name in _TO_NAME.items()}
@@ -25,8 +26,8 @@ class Names:
     def of(self, key: str) -> str:
         """ValueError: too long for a name."""
         name = self.base + encoded(key)
-        if len(name.encode()) > KEY_BYTES_MAX:
-            raise ValueError(f"key {key[:40]!r}... makes a name of more than {KEY_BYTES_MAX} bytes in `{self.base}`")
+        if len(name.encode()) > NAME_BYTES_MAX:
+            raise ValueError(f"key {key[:40]!r}... makes a name of more than {NAME_BYTES_MAX} bytes in `{self.base}`")
         return name
 
     def prefix(self, prefix: str) -> str:

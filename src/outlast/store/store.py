@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 CHUNK_BYTES = 1 << 20
 """How much `download` yields at a time, at most, and what `upload` likes to be given."""
 
-KEY_BYTES_MAX = 1024
-"""Cloud Storage's limit for an object's name."""
+KEY_BYTES_MAX = 768
+"""Cloud Storage's limit for an object's name is 1,024; the rest is for where in its bucket a home lies."""
 
 
 class Stored(NamedTuple):
