@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,7 @@ def _trainer_root(cache: Path) -> Path:
 
 
 def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store]) -> int:
+    become(os.environ, told.environ)  # the supervisor may have been started from another shell, for another job
     random = SystemRandom()
     folder = Folder(open_store(told.home), told.job, random)
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.agent.child import Start
+from outlast.google.variables import is_google
 from outlast.host.machine_dir import Assignment
 from outlast.spec.spec import Target, TargetKind
 
@@ -58,7 +59,7 @@ def environment(
     user = dict(start.env)
     paths = [str(trainer_root), *furnished.paths, user.get("PYTHONPATH", "")]
     return {
-        **assignment.environ,
+        **{name: value for name, value in assignment.environ.items() if not is_google(name)},
         "PYTHONUNBUFFERED": "1",
         "WANDB_RUN_ID": start.job,
         "WANDB_RESUME": "allow",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from outlast.engines.local.layout import LocalDir
+from outlast.google.variables import is_google
 
 PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 PASSED_BEGINNINGS = ("LC_", "SSL_CERT_")
@@ -24,11 +25,11 @@ LOG_BYTES_MAX = 1 << 20
 
 
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:
-    """The base of a trainer's environment."""
+    """The base of a trainer's environment, and what its agent needs to reach a home in a bucket (`machine.command` parts them)."""
     return {
         name: value
         for name, value in environ.items()
-        if name in PASSED or name.startswith(PASSED_BEGINNINGS) or name.endswith(PASSED_ENDINGS)
+        if name in PASSED or name.startswith(PASSED_BEGINNINGS) or name.endswith(PASSED_ENDINGS) or is_google(name)
     }
 
 
