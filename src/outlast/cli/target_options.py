@@ -46,7 +46,11 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
             setting_option("gpus", "N", "GPUs that it may use; 0 if not said."),
             click.option("--env", "env", multiple=True, metavar="K=V", help="A variable for the trainer; repeatable."),
             click.option(
-                "--env-plain", "env_plain", multiple=True, metavar="K=V", help="The same, although it looks like a secret."
+                "--env-plain",
+                "env_plain",
+                multiple=True,
+                metavar="K=V",
+                help="The same, although it looks like a secret.",
             ),
             click.option(
                 "--secret",

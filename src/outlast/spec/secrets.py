@@ -9,7 +9,6 @@ from pathlib import Path
 
 from outlast.errors import UsageError
 from outlast.spec.environment import check_variable
-from outlast.spec.names import shown
 
 KINDS = {
     "env": "env:VARIABLE",
@@ -69,11 +68,11 @@ def parse_reference(text: str, directory: Path) -> Reference:
 
 
 def check_secret_name(text: str) -> str:
-    """A file's name in the user's directory."""
+    """A file's name in the user's directory. A wrong one may be the value itself, and is not repeated."""
     if _NAME.fullmatch(text) and len(text) <= NAME_LENGTH_MAX:
         return text
     raise UsageError(
-        f"{shown(text)} cannot be a secret's name: at most {NAME_LENGTH_MAX} letters, digits, `_`, `-` and `.`",
+        f"a secret's name has at most {NAME_LENGTH_MAX} letters, digits, `_`, `-` and `.`, and this is none",
         hint="`outlast secret set HF_TOKEN`",
     )
 
