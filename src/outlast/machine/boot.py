@@ -17,6 +17,7 @@ from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
 from outlast.host import files, secrets
+from outlast.google.variables import become
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine.mask import Mask
 from outlast.machine.trainer import ProcessChild
