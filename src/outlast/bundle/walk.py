@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from outlast.bundle.ignore import Ignore, Ignores
@@ -85,8 +86,9 @@ def read_ignore_file(path: bytes) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
-    with os.fdopen(handle, "rb") as file:
-        try:
-            return file.read(IGNORE_BYTES_MAX) or b""
-        except OSError:
-            return b""
+    try:
+        return os.read(handle, IGNORE_BYTES_MAX) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)

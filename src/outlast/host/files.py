@@ -109,6 +109,9 @@ def remove(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)  # rmtree would open it, and wait for whoever writes into a pipe
+        return
     shutil.rmtree(path, ignore_errors=True)
     if not path.exists():
         return
@@ -133,3 +136,21 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def tree_bytes(path: Path) -> int:
+    """How much lies there, as far as it can be seen; links are not followed."""
+    total = 0
+    for directory, _, names in os.walk(path):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(directory, name)).st_size
+            except OSError:
+                continue
+    if not total:
+        try:
+            seen = os.lstat(path)
+        except OSError:
+            return 0
+        return 0 if stat.S_ISDIR(seen.st_mode) else seen.st_size
+    return total

@@ -83,7 +83,12 @@ class World:
         path = self.user_dir / "homes.json"
         temporary = path.with_name(f".homes-{os.getpid()}")
         temporary.write_text(json.dumps(urls, indent=1))
-        temporary.replace(path)
+        try:
+            temporary.replace(path)
+        except IsADirectoryError as error:
+            temporary.unlink()
+            if urls[:1] != [self.home_url(None)]:  # the user's own is found without it
+                raise Denied(f"`{path}` is a directory", hint="remove it: it is to be a list of homes") from error
 
     def homes(self, url: str | None = None) -> Iterator[Home]:
         """The home that was asked for; if none was, all that this user has used and that are still there."""

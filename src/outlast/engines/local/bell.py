@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +50,7 @@ class Bell:
         """Wakes the supervisor; starts one if there is none. What it is to find must be on disk before."""
         if self._push(b"!"):
             return
+        self.paths.mend()
         lock = os.open(self.paths.spawn_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
@@ -65,10 +67,12 @@ class Bell:
         try:
             descriptor = os.open(self.paths.bell, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            if error.errno in (errno.ENXIO, errno.ENOENT):
+            if error.errno in (errno.ENXIO, errno.ENOENT, errno.ELOOP, errno.EISDIR):
                 return False
             raise
         try:
+            if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                return False
             if data:
                 os.write(descriptor, data)
         except BlockingIOError:

@@ -81,22 +81,24 @@ class LocalDir:
 
     def create(self) -> None:
         """All of it, private to its user; nothing if it is there."""
-        if self.bell.is_fifo():
+        if self.bell.exists():
             return
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for directory in (self.path, self.incoming, self.launches, self.machines, self.stopped, self.ended):
             directory.mkdir(mode=0o700, exist_ok=True)
-        try:
-            os.mkfifo(self.bell, 0o600)
-        except FileExistsError:
-            self._make_bell_anew()
+        self.mend()
 
-    def _make_bell_anew(self) -> None:
-        """What is no pipe wakes nobody: it goes. Two that meet here each put a pipe in place, and nobody listens yet."""
-        if self.bell.is_fifo():
-            return  # somebody else has just made it
-        files.remove(self.bell)
-        os.mkfifo(self.bell, 0o600)
+    def mend(self) -> None:
+        """Where no supervisor listens: whatever stands at one of its names and is nothing that it made goes."""
+        for path in (self.lock, self.spawn_lock, self.supervisor, self.log):
+            if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+                files.remove(path)
+        if self.bell.is_symlink() or not self.bell.is_fifo():
+            files.remove(self.bell)
+            try:
+                os.mkfifo(self.bell, 0o600)
+            except FileExistsError:
+                pass  # somebody else has just made it
 
     def incoming_order(self, launch_id: str) -> Path:
         return self.incoming / f"{launch_id}.json"
@@ -112,8 +114,11 @@ class LocalDir:
 
     def machine_dirs(self, launch_id: str) -> Iterator[tuple[int, int, MachineDir]]:
         """(rank, boot, directory) of all that are there, oldest boot first."""
+        path = self.machines / launch_id
+        if path.is_symlink():
+            return  # whatever it leads to is none of ours
         try:
-            names = os.listdir(self.machines / launch_id)
+            names = os.listdir(path)
         except (FileNotFoundError, NotADirectoryError):
             return
         found = sorted((int(name[1]), int(name[2])) for name in map(_MACHINE.fullmatch, names) if name)
