@@ -17,6 +17,8 @@ ENVIRONMENT_PARTS = "environments/parts/"
 DECLARATIONS = "environments/by-declaration/"
 JOBS = "jobs/"
 PRUNES = "prunes/"
+DATASETS = "datasets/"
+DATASET_NAMES = "datasets/names/"
 
 
 def bundle(digest: str) -> str:
@@ -41,6 +43,14 @@ def environment_part(name: str) -> str:
 
 def declaration(key: str) -> str:
     return f"{DECLARATIONS}{key}.json"
+
+
+def dataset(digest: str) -> str:
+    return f"{DATASETS}{digest}.json"
+
+
+def dataset_name(name: str) -> str:
+    return f"{DATASET_NAMES}{name}.json"
 
 
 def index(submitted_at: float, job: str, launch: int) -> str:

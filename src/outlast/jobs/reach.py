@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from outlast.bundle.dataset.record import DatasetName, find_record
 from outlast.bundle.record import read_packs
+from outlast.errors import KeyMissing
 from outlast.folder import layout
+from outlast.spec.record import decode
 from outlast.spec.spec import Spec
 from outlast.store.store import Store
 
@@ -39,7 +42,7 @@ def _if_json(key: str) -> bool:
 SHARED: tuple[Shared, ...] = (
     Shared(layout.BUNDLES, "bundle", _always),
     Shared(layout.PACKS, "pack", _never),
-    Shared("datasets/", "dataset", _if_json),
+    Shared(layout.DATASETS, "dataset", _if_json),
     Shared("environments/", "environment", _if_json),
 )
 
@@ -48,15 +51,25 @@ def _bundle_keys(store: Store, spec: Spec) -> Iterator[str]:
     digest = spec.bundle
     while digest:
         yield layout.bundle(digest)
-        packs, digest = read_packs(store, digest)
+        try:
+            packs, digest = read_packs(store, digest)
+        except KeyMissing:
+            return  # what is gone holds on to nothing
         yield from map(layout.pack, packs)
 
 
 def _dataset_keys(store: Store, spec: Spec) -> Iterator[str]:
     for dataset in spec.datasets.values():
         if dataset.digest:
-            yield f"datasets/{dataset.digest}.json"
-            yield f"datasets/{dataset.digest}/"
+            yield from _keys_of_dataset(store, dataset.digest)
+
+
+def _keys_of_dataset(store: Store, digest: str) -> Iterator[str]:
+    yield layout.dataset(digest)
+    try:
+        yield from map(layout.pack, find_record(store, digest).all_packs)
+    except KeyMissing:
+        return
 
 
 def _environment_keys(store: Store, spec: Spec) -> Iterator[str]:
@@ -86,6 +99,16 @@ class Reach:
         for walk in WALKS:
             if walk is not _bundle_keys:
                 self._take(walk(self._store, spec))
+
+    def add_names(self) -> None:
+        """A dataset that was pushed under a name is kept for it."""
+        for entry in self._store.list(layout.DATASET_NAMES):
+            self._keys.add(entry.key)
+            try:
+                named = decode(DatasetName, self._store.get(entry.key).data, entry.key)
+            except KeyMissing:
+                continue
+            self._take(_keys_of_dataset(self._store, named.digest))
 
     def _take(self, keys: Iterable[str]) -> None:
         for key in keys:

@@ -91,6 +91,9 @@ class Dataset:
     mode: str = "copy"
     """`copy`: seen as a local path; `url`: the trainer is given the URL."""
 
+    version: str = ""
+    """What the URL held at submit: a machine that finds something else there does not train with it."""
+
 
 @dataclass(frozen=True)
 class Evaluation:

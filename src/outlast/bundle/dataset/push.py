@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from outlast.bundle.crew import ahead
 from outlast.bundle.dataset.listing import (
@@ -37,21 +36,13 @@ from outlast.bundle.rules import CREDENTIAL
 from outlast.bundle.tree import UNTRUSTED, marks_of, mode_of
 from outlast.errors import NotFound, UsageError
 from outlast.folder.prunes import read_prunes
+from outlast.spec.progress import OnProgress, silent
 from outlast.store.store import Store
 
 PENDING_MAX = 50_000
 """Rows that wait for their pack to be full."""
 
 BATCHES_AHEAD = 2
-
-
-class Progress(NamedTuple):
-    files: int
-    bytes: int
-    uploaded_bytes: int
-
-
-Tell = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -93,7 +84,7 @@ class Source:
             self.left_out.append(LeftOut(os.fsdecode(path), 0, why))
 
 
-def push(store: Store, path: Path, *, cache: Path, tell: Tell = lambda progress: None) -> Pushed:
+def push(store: Store, path: Path, *, cache: Path, on_progress: OnProgress = silent) -> Pushed:
     """Answers when all of it is in the home. A dataset that changes while it is read is an error, and is not named."""
     source = _source(path, store)
     memory = Memory(cache, Path(os.path.abspath(path)))
@@ -104,7 +95,7 @@ def push(store: Store, path: Path, *, cache: Path, tell: Tell = lambda progress:
         same = _difference(source, memory.rows(), trusted=True) is None
         if same and stands(store, prunes, packs, before.digest):
             return _pushed(source, before.digest, before.files, before.bytes, 0, prunes.number)
-    pushing = Pushing(source, packs, memory.writer(), tell)
+    pushing = Pushing(source, packs, memory.writer(), on_progress)
     try:
         with closing(pushing.uploads(memory.rows() if before is not None else iter(()))) as uploads:
             for upload in uploads:
@@ -124,12 +115,13 @@ def push(store: Store, path: Path, *, cache: Path, tell: Tell = lambda progress:
 class Pushing:
     """From entries to rows, by way of packs. A row is complete when all its contents have their places."""
 
-    def __init__(self, source: Source, packs: Packs, writer: Writer, tell: Tell) -> None:
+    def __init__(self, source: Source, packs: Packs, writer: Writer, on_progress: OnProgress) -> None:
         self.source = source
         self.packs = packs
         self.writer = writer
         self.uploaded_bytes = 0
-        self._tell = tell
+        self._on_progress = on_progress
+        self._doing = f"pushing `{os.fsdecode(os.path.basename(source.root))}`, bytes"
         self._digest = Digest(source.file)
         self._files = 0
         self._bytes = 0
@@ -170,7 +162,7 @@ class Pushing:
         )
 
     def say(self) -> None:
-        self._tell(Progress(self._files + len(self._pending), self._read_bytes, self.uploaded_bytes))
+        self._on_progress(self._doing, self._read_bytes, 0)
 
     def _take(self, read: Read, contents: list[str]) -> Iterator[Upload]:
         for content in read.contents:

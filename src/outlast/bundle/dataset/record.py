@@ -54,13 +54,18 @@ class DatasetName:
 
 def read_record(store: Store, digest: str) -> DatasetRecord:
     """`Damaged` if it is gone or names another dataset."""
+    try:
+        return find_record(store, digest)
+    except KeyMissing as missing:
+        raise Damaged(f"`{missing.key}` is gone from `{store.url}`", hint=_HINT) from None
+
+
+def find_record(store: Store, digest: str) -> DatasetRecord:
+    """The same, but `KeyMissing` if it is gone."""
     if not DIGEST_FORM.fullmatch(digest):
         raise Damaged(f"`{digest[:80]}` is no digest of a dataset")
     key = layout.dataset(digest)
-    try:
-        record = decode(DatasetRecord, store.get(key).data, key)
-    except KeyMissing:
-        raise Damaged(f"`{key}` is gone from `{store.url}`", hint=_HINT) from None
+    record = decode(DatasetRecord, store.get(key).data, key)
     if record.digest != digest or "/" in record.file or "\0" in record.file or record.file in (".", ".."):
         raise Damaged(f"`{key}` is damaged: it is not the record of this dataset")
     if not all(DIGEST_FORM.fullmatch(pack) for pack in record.all_packs):

@@ -69,7 +69,7 @@ def unpack(store: Store, record: DatasetRecord, to: Path) -> None:
             os.chmod(os.path.join(root, row.path), EXECUTABLE_MODE if row.mode == EXECUTABLE else FILE_MODE)
     if digest.finish() != record.digest:
         raise _damaged(record, "its files do not have the digest in its name")
-    _seal(root, record.files)
+    seal(root, record.files)
 
 
 class Directories:
@@ -134,7 +134,7 @@ def _write(root: bytes, target: Target, pieces: Iterator[memoryview] | Iterator[
         os.close(handle)
 
 
-def _seal(root: bytes, files: int) -> None:
+def seal(root: bytes, files: int) -> None:
     """Read-only, and on disk: a power cut after it has its final name must not leave empty files under that name."""
     if files > SYNCED_FILES_MAX:
         os.sync()
