@@ -36,6 +36,8 @@ def list_all(
 
     world = system_world()
     jobs = list_jobs(world, home=home, running=running, labels=labels or {}, name=name)
+    for url, why in world.away.items():
+        say(f"home `{shown(url)}` could not be read: {shown(why)}")
     if as_json:
         put_json(jobs)
     elif jobs:

@@ -52,6 +52,7 @@ def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
             lambda store: _kept(stores, Dry(store)),
             lambda engine: _kept(engines, Rehearsed(engine)),
             user_dir=Path(scratch),
+            dry=True,
         )
         asked = replace(
             asked,
@@ -97,6 +98,8 @@ def _document(submitted: Submitted, writes: list[Write], launches: list[Launch])
 def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) -> None:
     from outlast.cli.run import say_shipped
 
+    for note in submitted.plan.prepared.notes:
+        say(note)
     say_shipped(submitted.plan)
     say(f"Job `{submitted.job.id}` would be written to `{shown(submitted.job.folder_url)}`:")
     for write in writes:

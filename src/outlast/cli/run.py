@@ -111,6 +111,8 @@ def _state(world: World, job: Job) -> str:
 def say_plan(planned: Plan, seconds: float) -> None:
     """Where it runs, with which Python, what was shipped, what it costs, its limit, and how to stop it."""
     spec = planned.spec
+    for note in planned.prepared.notes:
+        say(note)
     say_shipped(planned, f" in {duration(seconds)}")
     machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
     limit = f"ends after {duration(spec.max_run_seconds)} at the latest"

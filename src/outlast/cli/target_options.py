@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 OLDER_NAMES = {"resume": "from", "gpu-spec": "gpus", "labels": "label"}
 """What seasoned hands type; see DESIGN: one name each, older names as hidden aliases."""
 
-SETTINGS = ("on", "home", "cpus", "gpus", "retries", "max-run", "stall", "checkpoint-dir", "output-dir", "resume-args")
+SETTINGS = ("on", "home", "bucket", "project", "region", "cloud-key", "cpus", "gpus", "retries", "max-run", "stall", "checkpoint-dir", "output-dir", "resume-args")
 """Options whose value may also come from a variable or a file (see `outlast config`)."""
+
+
+KEY = "GOOGLE_APPLICATION_CREDENTIALS"
+"""What `--cloud-key` sets, for this command and the agents of what it starts."""
 
 
 def setting_option(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
@@ -41,7 +45,11 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             setting_option("on", "ENGINE", "Where to run; `local` is this machine."),
-            setting_option("home", "URL", "The home that keeps the job: a directory."),
+            setting_option("home", "URL", "The home that keeps the job: a directory, or `gs://BUCKET`."),
+            setting_option("bucket", "NAME", "The same as `--home gs://NAME`; made if it is not there."),
+            setting_option("project", "PROJECT", "The Google Cloud project that pays; gcloud's if not said."),
+            setting_option("region", "REGION", "Where the bucket is made, and the machines are; `us-central1`."),
+            setting_option("cloud-key", "FILE", "A key to use instead of gcloud's login."),
             setting_option("cpus", "N", "CPUs that it may use; 1 if not said."),
             setting_option("gpus", "N", "GPUs that it may use; 0 if not said."),
             click.option("--env", "env", multiple=True, metavar="K=V", help="A variable for the trainer; repeatable."),
@@ -77,7 +85,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     """The request: flags, then variables, files and defaults."""
     from outlast.jobs.asked import Asked
     from outlast.spec.environment import parse_env, parse_env_plain
-    from outlast.spec.load import load
+    from outlast.spec.load import home_of, load
     from outlast.spec.names import check_job_id, check_label, check_name
     from outlast.spec.secrets import parse_secret
 
@@ -88,6 +96,8 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         [*map(parse_env, given.get("env", ())), *map(parse_env_plain, given.get("env_plain", ()))],
     )
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
+    if settings["cloud-key"]:
+        os.environ[KEY] = os.path.abspath(os.path.expanduser(settings["cloud-key"]))
     return Asked(
         target=target,
         args=tuple(given["args"]),
@@ -98,7 +108,9 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         job_id=check_job_id(given["job_id"]) if given.get("job_id") is not None else None,
         labels=settings["labels"],
         env=settings["env"],
-        home=settings["home"],
+        home=home_of(settings),
+        project=settings["project"],
+        region=settings["region"],
         cpus=settings["cpus"],
         gpus=settings["gpus"],
         retries=settings["retries"],

@@ -20,6 +20,8 @@ class Asked:
     labels: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     home: str | None = None
+    project: str = ""
+    region: str = ""
     cpus: int = 1
     gpus: int = 0
     retries: int = 0

@@ -17,25 +17,24 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
         return _by_folder(world, text)
     matches: dict[tuple[str, str], Job] = {}
     known: list[str] = []
-    for one in world.homes(home):
-        for row in one.jobs():
-            job = Job.of(one, row.job)
-            if not text or row.job == text:
-                return job
-            known.append(row.job)
-            if row.job.startswith(text):
-                matches[one.url, row.job] = job
+    for job in world.each(home, lambda one: (Job.of(one, row.job) for row in one.jobs())):
+        if not text or job.id == text:
+            return job
+        known.append(job.id)
+        if job.id.startswith(text):
+            matches[job.home.url, job.id] = job
     if len(matches) == 1:
         return next(iter(matches.values()))
     if matches:
         names = sorted({job for _, job in matches})
         listed = ", ".join(f"`{name}`" for name in names[:NEAR_MAX])
         raise UsageError(f"`{text}` may be {len(names)} jobs: {listed}", hint="type more of its name")
+    state = "; ".join(f"home `{url}` could not be read: {why}" for url, why in world.away.items())
     if not text:
-        raise NotFound("there is no job yet", hint="`outlast run TARGET` makes one")
+        raise NotFound("there is no job yet", state=state, hint="`outlast run TARGET` makes one")
     near = get_close_matches(text, known, NEAR_MAX)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`outlast jobs` lists them all"
-    raise NotFound(f"there is no job `{text}`", hint=hint)
+    raise NotFound(f"there is no job `{text}`", state=state, hint=hint)
 
 
 def _by_folder(world: World, text: str) -> Job:

@@ -36,7 +36,7 @@ def list_jobs(
 
     A job whose records cannot be read is listed as `damaged`, and it alone has a `why`: one bad job must not hide the others.
     """
-    rows = [row for one in world.homes(home) for row in _rows(world, one)]
+    rows = list(world.each(home, lambda one: _rows(world, one)))
     wanted = [
         row
         for row in rows

@@ -20,6 +20,7 @@ from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
 from outlast.spec.spec import Machine, Provenance, Spec, Target
 from outlast.spec.target import parse_target
+from outlast.store.registry import Prepared
 
 ENGINE_DEFAULT = "local"
 
@@ -36,6 +37,9 @@ class Plan:
     prune: int
     """The home's newest prune before anything was shipped."""
 
+    prepared: Prepared
+    """Where the home is, and what there is to say about its bucket."""
+
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Reference -> value, as it was read here; kept privately when the job is submitted."""
 
@@ -51,7 +55,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     interpreter = shipped.interpreter if shipped else choose_python(directory, world.environ, cache=world.cache_dir)
     references = secrets.checked(asked.secrets, asked.env, directory, engine)
     values = secrets.read_values(world, references.values())
-    home = world.home(asked.home)
+    prepared = shipped.prepared if shipped else world.prepare_home(asked.home, asked.project, asked.region)
+    home = world.home(prepared.url)
     prune = shipped.prune if shipped else newest_prune(home.store)
     packed = shipped.packed if shipped else _pack(world, home, asked, directory, target)
     spec = Spec(
@@ -83,7 +88,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         secrets=references,
         drill=asked.drill,
     )
-    return Plan(spec, home, packed, interpreter, asked, prune, values)
+    return Plan(spec, home, packed, interpreter, asked, prune, prepared, values)
 
 
 def _pack(world: World, home: Home, asked: Asked, directory: Path, target: Target) -> Packed:

@@ -7,16 +7,19 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from outlast.clock import SYSTEM, Clock
-from outlast.errors import Denied, OutlastError, UsageError
+from outlast.errors import Denied, NotFound, OutlastError, StoreError, UsageError
 from outlast.spec.plain_file import read_plain
 
 if TYPE_CHECKING:  # `outlast jobs` makes a world too, and each of these costs it milliseconds
     from outlast.engines.engine import Engine
     from outlast.folder.home import Home
+    from outlast.store.registry import Prepared
     from outlast.store.store import Store
+
+T = TypeVar("T")
 
 HOMES_MAX = 100
 """How many homes are remembered, so that `jobs` and `stop` look in all that this user has used."""
@@ -34,7 +37,15 @@ class World:
         make_engine: Callable[[str], Engine],
         environ: Mapping[str, str] | None = None,
         secrets_of: Path | None = None,
+        *,
+        dry: bool = False,
     ) -> None:
+        self.dry = dry
+        """A rehearsal: nothing is made that is not asked of a store or an engine."""
+
+        self.away: dict[str, str] = {}
+        """Homes that could not be read, and why."""
+
         self.clock = clock
         self.random = random
         self.user_dir = user_dir
@@ -67,6 +78,12 @@ class World:
         if url not in self._homes:
             self._homes[url] = Home(self.open_store(url), self.random)
         return self._homes[url]
+
+    def prepare_home(self, url: str | None, project: str, region: str) -> Prepared:
+        """What must be there before the first write: a bucket is made, unless all this is a rehearsal."""
+        from outlast.store.registry import prepare
+
+        return prepare(self.home_url(url), project=project, region=region, dry=self.dry)
 
     def remember_home(self, home: Home) -> None:
         known = self._known_homes()
@@ -107,6 +124,16 @@ class World:
                     continue
                 yield home
 
+    def each(self, url: str | None, read: Callable[[Home], Iterator[T]]) -> Iterator[T]:
+        """What `read` finds in all homes. One that is away must not hide the others: it is noted, unless it was asked for."""
+        for home in self.homes(url):
+            try:
+                yield from read(home)
+            except (StoreError, Denied, NotFound) as error:
+                if url or home.url == self.home_url(None):
+                    raise
+                self.away[home.url] = error.message
+
     def _is_there(self, url: str) -> bool:
         return ":" in url or Path(url).is_dir()
 
@@ -123,6 +150,7 @@ class World:
         wrap_engine: Callable[[Engine], Engine],
         *,
         user_dir: Path | None = None,
+        dry: bool = False,
     ) -> World:
         """The same world with every store and engine wrapped: dry runs, recordings, faults."""
         return type(self)(
@@ -133,6 +161,7 @@ class World:
             make_engine=lambda name: wrap_engine(self.make_engine(name)),
             environ=self.environ,
             secrets_of=self.secrets_of,
+            dry=dry,
         )
 
 
@@ -158,16 +187,27 @@ def system_world(*, make: bool = True) -> World:
         clock=SYSTEM,
         random=SystemRandom(),
         user_dir=user_dir,
-        open_store=_open_store,
+        open_store=lambda url: _open_store(url, user_dir),
         make_engine=lambda name: _make_engine(name, user_dir),
         environ=os.environ,
     )
 
 
-def _open_store(url: str) -> Store:
+def _open_store(url: str, user_dir: Path) -> Store:
     from outlast.store.registry import open_store
 
+    if url.startswith("gs:"):
+        _name_key(user_dir)
     return open_store(url)
+
+
+def _name_key(user_dir: Path) -> None:
+    """The key that a file or a variable of the user's names, for this process and for the agents of what it starts."""
+    from outlast.spec.load import load
+
+    found = load({}, os.environ, Path.cwd(), user_dir / "config.toml").found["cloud-key"]
+    if found.value and found.untrusted is None:
+        os.environ.setdefault("GOOGLE_APPLICATION_CREDENTIALS", os.path.abspath(os.path.expanduser(found.value)))
 
 
 def _make_engine(name: str, user_dir: Path) -> Engine:

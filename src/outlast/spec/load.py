@@ -70,6 +70,26 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path, 
     return Settings({setting.name: _first(setting, layers) for setting in SETTINGS})
 
 
+def home_of(settings: Settings) -> str | None:
+    """`home`, or `bucket` as a home: whichever was given by the stronger source."""
+    ranks = {name: _rank(settings.source(name)) for name in ("home", "bucket")}
+    if ranks["home"] == ranks["bucket"] == 0:
+        raise UsageError("`--home` and `--bucket` are the same thing twice", hint="give one of them")
+    if settings.found["bucket"].value is not None and ranks["bucket"] < ranks["home"]:
+        return f"gs://{settings['bucket']}"
+    home: str | None = settings["home"]
+    return home
+
+
+def _rank(source: str) -> int:
+    """Flags, variables, files, defaults."""
+    if source.startswith("--"):
+        return 0
+    if source.startswith("OUTLAST_"):
+        return 1
+    return 3 if source == "default" else 2
+
+
 def _first(setting: Setting, layers: list[dict[str, Found]]) -> Found:
     found = [layer[setting.name] for layer in layers if setting.name in layer]
     if not isinstance(setting.default, dict) or len(found) < 3:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,20 @@ def _words(value: Any) -> tuple[str, ...]:
     raise UsageError(f"{_seen(value)} is no list of words", hint='write `["--resume", "last.pt"]`')
 
 
+def _bucket(value: str) -> str:
+    """A bucket's name; `gs://` before it is what everybody is used to."""
+    name = value.removeprefix("gs://").rstrip("/")
+    if not name or "/" in name:
+        raise UsageError(f"{_seen(value)} is no bucket's name", hint="write `--bucket NAME`, or `--home gs://NAME/PLACE`")
+    return name
+
+
+def _region(value: str) -> str:
+    if not re.fullmatch(r"[a-z]+-[a-z]+[0-9]+|us|eu|asia|[a-z]+[0-9]+", value):
+        raise UsageError(f"{_seen(value)} is no region", hint="write it as `us-central1` or `europe-west4`")
+    return value
+
+
 def _table(check: Callable[[str, str], tuple[str, str]]) -> Callable[[Any], dict[str, str]]:
     def read(value: Any) -> dict[str, str]:
         if isinstance(value, str):
@@ -92,6 +107,10 @@ def _seen(value: Any) -> str:
 
 SETTINGS = (
     Setting("home", _text, variable="OUTLAST_HOME", guarded=True),
+    Setting("bucket", lambda value: _bucket(_text(value)), variable="OUTLAST_BUCKET", guarded=True),
+    Setting("project", _text, "", variable="OUTLAST_PROJECT", guarded=True),
+    Setting("region", lambda value: _region(_text(value)), "", variable="OUTLAST_REGION"),
+    Setting("cloud-key", _text, "", variable="OUTLAST_CLOUD_KEY", guarded=True),
     Setting("name", lambda value: check_name(_text(value)), "", variable="OUTLAST_NAME"),
     Setting("on", _text, "local", variable="OUTLAST_ON"),
     Setting("cpus", _count("--cpus", 1, CPUS_MAX), 1, variable="OUTLAST_CPUS"),

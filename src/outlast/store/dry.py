@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import NamedTuple
 
-from outlast.errors import KeyMissing, PreconditionFailed
+from outlast.errors import KeyMissing, NotFound, PreconditionFailed
 from outlast.store.keys import check_key
 from outlast.store.one_by_one import OneByOne
 from outlast.store.store import CHUNK_BYTES, Entry, Store, Stored
@@ -51,13 +51,19 @@ class Dry(OneByOne):
     def get(self, key: str) -> Stored:
         overlaid = self._overlay.get(key)
         if overlaid is None:
-            return self._store.get(key)
+            try:
+                return self._store.get(key)
+            except NotFound:
+                raise KeyMissing(key) from None  # its bucket would have been made before
         return Stored(b"".join(self.download(key)), overlaid.generation)
 
     def download(self, key: str) -> Iterator[bytes]:
         overlaid = self._overlay.get(key)
         if overlaid is None:
-            yield from self._store.download(key)
+            try:
+                yield from self._store.download(key)
+            except NotFound:
+                raise KeyMissing(key) from None
             return
         if overlaid.file is None:
             raise KeyMissing(key)
@@ -71,8 +77,14 @@ class Dry(OneByOne):
             for key, overlaid in sorted(self._overlay.items())
             if key.startswith(prefix) and key > after and overlaid.file is not None
         )
-        theirs = (entry for entry in self._store.list(prefix, after=after) if entry.key not in self._overlay)
+        theirs = (entry for entry in self._theirs(prefix, after) if entry.key not in self._overlay)
         return itertools.islice(heapq.merge(ours, theirs, key=lambda entry: entry.key), limit)
+
+    def _theirs(self, prefix: str, after: str) -> Iterator[Entry]:
+        try:
+            yield from self._store.list(prefix, after=after)
+        except NotFound:
+            return
 
     def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
         generation, there = self._current(key)
@@ -117,5 +129,5 @@ class Dry(OneByOne):
             return overlaid.generation, overlaid.file is not None
         try:
             return self._store.get(key).generation, True
-        except KeyMissing:
+        except (KeyMissing, NotFound):
             return 0, False

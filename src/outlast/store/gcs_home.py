@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from random import SystemRandom
 
 from outlast.errors import UsageError
@@ -18,13 +17,6 @@ from outlast.store.keys import check_key
 SCHEME = "gs://"
 PREFIX_BYTES_MAX = 255
 """With its slash, what a name has room for beside the longest key."""
-
-
-@dataclass(frozen=True)
-class Prepared:
-    url: str
-    notes: tuple[str, ...] = ()
-    """What the user should know, a sentence each."""
 
 
 def split_url(url: str) -> tuple[str, str]:
@@ -54,8 +46,11 @@ def open_bucket(url: str) -> GcsStore:
 
 def prepare(
     url: str, *, project: str = "", region: str = "", dry: bool = False, environ: Mapping[str, str] = os.environ
-) -> Prepared:
-    """Finds the bucket, or makes it. `gs://` alone is the project's own bucket for homes in the region. `dry`: nothing is made."""
+) -> tuple[str, tuple[str, ...]]:
+    """(its url, what to say about it). The bucket is made if it is absent, unless this is a `dry` run.
+
+    `gs://` alone is the project's own bucket for homes in the region.
+    """
     name, prefix = split_url(url)
     transport = connect(environ)
     client = StorageClient(transport, name)
@@ -67,10 +62,10 @@ def prepare(
     else:
         place = region or buckets.REGION_DEFAULT
         bucket = buckets.ensure_default(client, project_of(project, environ, transport), place, SystemRandom())
-    return Prepared(f"{SCHEME}{bucket.name}/{prefix}" if prefix else f"{SCHEME}{bucket.name}", _notes(bucket, region))
+    return f"{SCHEME}{bucket.name}/{prefix}" if prefix else f"{SCHEME}{bucket.name}", _notes(bucket, region)
 
 
-def _rehearsed(client: StorageClient, url: str, region: str) -> Prepared:
+def _rehearsed(client: StorageClient, url: str, region: str) -> tuple[str, tuple[str, ...]]:
     if not client.bucket:
         raise UsageError(
             f"`--dry-run` cannot know the name of the bucket that `{url}` would make", hint="`--bucket NAME`"
@@ -78,8 +73,8 @@ def _rehearsed(client: StorageClient, url: str, region: str) -> Prepared:
     bucket = buckets.find(client)
     if bucket is None:
         place = region or buckets.REGION_DEFAULT
-        return Prepared(url, (f"bucket `{client.bucket}` would be made in `{place}`",))
-    return Prepared(url, _notes(bucket, region))
+        return url, (f"bucket `{client.bucket}` would be made in `{place}`",)
+    return url, _notes(bucket, region)
 
 
 def _notes(bucket: buckets.Bucket, region: str) -> tuple[str, ...]:

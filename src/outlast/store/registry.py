@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from outlast.errors import UsageError
 from outlast.store.store import Store
@@ -23,6 +24,24 @@ def open_store(url: str) -> Store:
             hint=f"a home is a directory (`/data/home`) or one of {_legal()}",
         )
     return SCHEMES[scheme[1]](url)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A home that can be written to."""
+
+    url: str
+    notes: tuple[str, ...] = ()
+    """What its user should know, a sentence each."""
+
+
+def prepare(url: str, *, project: str = "", region: str = "", dry: bool = False) -> Prepared:
+    """Makes what must be there before the first write: a bucket. A directory makes itself. `dry`: only says what it would make."""
+    if not url.startswith("gs:"):
+        return Prepared(url)
+    from outlast.store import gcs_home
+
+    return Prepared(*gcs_home.prepare(url, project=project, region=region, dry=dry))
 
 
 def _open_file(url: str) -> Store:
