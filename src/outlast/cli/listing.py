@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outlast.cli.table import render
-from outlast.cli.terminal import colour_allowed, paint, put, put_json, say, width
+from outlast.cli.terminal import colour_allowed, paint, put, put_json, say, shown, width
 from outlast.cli.words import age
 from outlast.errors import EXIT_DONE
 
