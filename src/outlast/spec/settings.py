@@ -72,7 +72,9 @@ def _bucket(value: str) -> str:
     """A bucket's name; `gs://` before it is what everybody is used to."""
     name = value.removeprefix("gs://").rstrip("/")
     if not name or "/" in name:
-        raise UsageError(f"{_seen(value)} is no bucket's name", hint="write `--bucket NAME`, or `--home gs://NAME/PLACE`")
+        raise UsageError(
+            f"{_seen(value)} is no bucket's name", hint="write `--bucket NAME`, or `--home gs://NAME/PLACE`"
+        )
     return name
 
 
