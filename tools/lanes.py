@@ -42,6 +42,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "drills": ("drill",),
     "cli": ("cli",),
     "bad_input": ("bad_input",),
+    "emulator": ("emulator",),
     "project": ("project",),
 }
 """Lane -> directories under tests/."""

@@ -35,12 +35,16 @@ class Route:
     """Needs no permission: control surface, tokens."""
 
 
+_Place = tuple[Route, tuple[str, ...]]
+"""A route and the names in its template."""
+
+
 @dataclass
 class _Node:
     literals: dict[str, _Node] = field(default_factory=dict)
     named: _Node | None = None
-    rest: dict[str, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)
-    verbs: dict[str, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)
+    rest: dict[str, _Place] = field(default_factory=dict)
+    verbs: dict[str, _Place] = field(default_factory=dict)
 
 
 class Router:
@@ -72,8 +76,6 @@ class Router:
         """The route, with the request's `route`, `params` and `method_id` set; None: no such path, or not by this verb."""
         segments = request.path[1:].split("/")
         found = _walk(self._root, segments, 0, request.verb)
-        if found is None and request.verb == "HEAD":
-            found = _walk(self._root, segments, 0, "GET")
         if found is None:
             return None
         (route, names), values = found
@@ -83,17 +85,20 @@ class Router:
         return route
 
 
-def _put(place: dict[str, tuple[Route, tuple[str, ...]]], route: Route, names: list[str]) -> None:
+def _put(place: dict[str, _Place], route: Route, names: list[str]) -> None:
     if route.verb in place:
         raise ValueError(f"{route.verb} {route.template} is taken by `{place[route.verb][0].method_id}`")
     place[route.verb] = (route, tuple(names))
 
 
-def _walk(
-    node: _Node, segments: list[str], at: int, verb: str
-) -> tuple[tuple[Route, tuple[str, ...]], list[str]] | None:
+def _by_verb(place: dict[str, _Place], verb: str) -> _Place | None:
+    """HEAD is GET without a body, unless an API has a HEAD of its own."""
+    return place.get(verb) or (place.get("GET") if verb == "HEAD" else None)
+
+
+def _walk(node: _Node, segments: list[str], at: int, verb: str) -> tuple[_Place, list[str]] | None:
     if at == len(segments):
-        found = node.verbs.get(verb)
+        found = _by_verb(node.verbs, verb)
         return (found, []) if found else None
     literal = node.literals.get(segments[at])
     if literal is not None:
@@ -107,7 +112,7 @@ def _walk(
             return deeper
     left = "/".join(segments[at:])
     if not left:  # a slash at the end of a path means nothing, unless it is part of an object's name
-        found = node.verbs.get(verb)
+        found = _by_verb(node.verbs, verb)
         return (found, []) if found else None
-    rest = node.rest.get(verb)
+    rest = _by_verb(node.rest, verb)
     return (rest, [left]) if rest else None

@@ -1,0 +1,208 @@
+"""Reading objects and listing them."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from outlast_emulator.testing import Running
+
+
+def _read(emulator: Running, bucket: str, span: str) -> tuple[int, bytes, str]:
+    path = f"/storage/v1/b/{bucket}/o/it?alt=media"
+    answer = emulator.call("GET", path, headers={"range": span})
+    return answer.status, answer.body, answer.headers.get("content-range", "")
+
+
+@pytest.mark.parametrize("size", [10, 300_000], ids=["in the database", "in a file"])
+def test_ranges_are_as_http_has_them(emulator: Running, bucket: str, size: int) -> None:
+    data = (b"0123456789" * (size // 10))[:size]
+    emulator.put(bucket, "it", data)
+
+    assert _read(emulator, bucket, "bytes=2-4") == (206, data[2:5], f"bytes 2-4/{size}")
+    assert _read(emulator, bucket, "bytes=7-") == (206, data[7:], f"bytes 7-{size - 1}/{size}")
+    assert _read(emulator, bucket, "bytes=-3") == (206, data[-3:], f"bytes {size - 3}-{size - 1}/{size}")
+    assert _read(emulator, bucket, f"bytes=-{size + 5}") == (206, data, f"bytes 0-{size - 1}/{size}")
+    assert _read(emulator, bucket, f"bytes=5-{size + 100}") == (206, data[5:], f"bytes 5-{size - 1}/{size}")
+    status, _, span = _read(emulator, bucket, f"bytes={size}-")
+    assert (status, span) == (416, f"bytes */{size}")
+    assert _read(emulator, bucket, "bytes=-0")[0] == 416
+    assert _read(emulator, bucket, "lines=1-2")[:2] == (200, data)
+
+
+def test_a_range_of_an_empty_object_cannot_be_satisfied(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "it", b"")
+
+    assert _read(emulator, bucket, "bytes=0-")[0] == 416
+    assert emulator.get(bucket, "it", alt="media").body == b""
+
+
+def test_bytes_come_with_generation_hashes_and_type(emulator: Running, bucket: str) -> None:
+    generation = emulator.put(bucket, "it", b"123456789").json()["generation"]
+
+    headers = emulator.get(bucket, "it", alt="media").headers
+
+    assert headers["x-goog-generation"] == generation
+    assert headers["x-goog-hash"] == "crc32c=4waSgw==,md5=JfnnlDI7RTiF9RgfG2JNCw=="
+    assert headers["x-goog-stored-content-length"] == headers["content-length"] == "9"
+    assert headers["date"].endswith("GMT")
+
+
+def test_head_answers_with_the_length_and_no_body(emulator: Running, bucket: str) -> None:
+    for name, size in (("small", 10), ("large", 3_000_000)):
+        emulator.put(bucket, name, b"x" * size)
+        answer = emulator.call("HEAD", f"/storage/v1/b/{bucket}/o/{name}?alt=media")
+        assert (answer.status, answer.headers["content-length"], answer.body) == (200, str(size), b"")
+
+
+def test_an_older_generation_is_not_found(emulator: Running, bucket: str) -> None:
+    old = emulator.put(bucket, "it", b"old").json()["generation"]
+    new = emulator.put(bucket, "it", b"new").json()["generation"]
+
+    assert int(new) > int(old)
+    assert emulator.get(bucket, "it", generation=old).status == 404
+    assert emulator.get(bucket, "it", generation=new, alt="media").body == b"new"
+
+
+def test_gzip_is_undone_only_for_those_who_do_not_take_it(emulator: Running, bucket: str) -> None:
+    stored = gzip.compress(b"words " * 1000)
+    emulator.put(bucket, "it", stored, contentEncoding="gzip")
+    path = f"/storage/v1/b/{bucket}/o/it?alt=media"
+
+    taken = emulator.call("GET", path, headers={"accept-encoding": "gzip"})
+    undone = emulator.call("GET", path, headers={"accept-encoding": "identity"})
+
+    assert (taken.body, taken.headers["content-encoding"]) == (stored, "gzip")
+    assert undone.body == b"words " * 1000
+    assert "content-encoding" not in undone.headers
+    assert undone.headers["x-goog-stored-content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "ä/ö?#%", "a//b", "/a", "a/", "%2F", "日本/語", "..", "a/../b", "-", "x" * 1024]
+)
+def test_any_name_is_written_read_listed_and_deleted(emulator: Running, bucket: str, name: str) -> None:
+    if name == "..":
+        assert emulator.put(bucket, name, b"x").status == 400
+        return
+    assert emulator.put(bucket, name, name.encode()).json()["name"] == name
+    assert emulator.get(bucket, name, alt="media").body == name.encode()
+    listed = emulator.call("GET", f"/storage/v1/b/{bucket}/o").json()["items"]
+    assert [entry["name"] for entry in listed] == [name]
+
+
+@pytest.mark.parametrize("name", ["x" * 1025, "ä" * 513, "a\nb", "a\rb"])
+def test_names_that_google_does_not_take_are_refused(emulator: Running, bucket: str, name: str) -> None:
+    assert emulator.put(bucket, name, b"x").status == 400
+
+
+# --------------------------------------------------------------------------------------------------------------- lists
+
+
+def _list(emulator: Running, bucket: str, query: str = "") -> dict[str, Any]:
+    answer = emulator.call("GET", f"/storage/v1/b/{bucket}/o?{query}")
+    assert answer.status == 200, answer.body
+    found = answer.json()
+    assert isinstance(found, dict)
+    return found
+
+
+def _names(page: dict[str, Any]) -> list[str]:
+    return [entry["name"] for entry in page.get("items", [])]
+
+
+def test_lists_know_prefix_delimiter_and_offsets(emulator: Running, bucket: str) -> None:
+    for name in ("a", "b/1", "b/2/x", "b/2/y", "b/3", "c/", "c/1", "d"):
+        emulator.put(bucket, name, b"")
+
+    assert _names(_list(emulator, bucket)) == ["a", "b/1", "b/2/x", "b/2/y", "b/3", "c/", "c/1", "d"]
+    page = _list(emulator, bucket, "delimiter=/")
+    assert (_names(page), page["prefixes"]) == (["a", "d"], ["b/", "c/"])
+    page = _list(emulator, bucket, "delimiter=/&prefix=b/")
+    assert (_names(page), page["prefixes"]) == (["b/1", "b/3"], ["b/2/"])
+    page = _list(emulator, bucket, "delimiter=/&includeTrailingDelimiter=true")
+    assert (_names(page), page["prefixes"]) == (["a", "c/", "d"], ["b/", "c/"])
+    assert _names(_list(emulator, bucket, "startOffset=b/2/y&endOffset=c/1")) == ["b/2/y", "b/3", "c/"]
+    assert _names(_list(emulator, bucket, "matchGlob=b/*")) == ["b/1", "b/3"]
+    assert _names(_list(emulator, bucket, "matchGlob=**/{x,1}")) == ["b/1", "b/2/x", "c/1"]
+    assert _list(emulator, bucket, "prefix=nothing") == {"kind": "storage#objects"}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("delimiter", ["", "/"])
+def test_pages_hold_everything_once_and_in_order(emulator: Running, bucket: str, size: int, delimiter: str) -> None:
+    for name in ("a/1", "a/2", "b", "c/1", "c/2", "d", "e"):
+        emulator.put(bucket, name, b"")
+    whole = _list(emulator, bucket, f"delimiter={delimiter}")
+    names, prefixes, token, pages = [], [], "", 0
+    while True:
+        page = _list(emulator, bucket, f"delimiter={delimiter}&maxResults={size}&pageToken={token}")
+        assert 1 <= len(page.get("items", [])) + len(page.get("prefixes", [])) <= size
+        names += _names(page)
+        prefixes += page.get("prefixes", [])
+        pages += 1
+        token = page.get("nextPageToken", "")
+        if not token:
+            break
+    assert (names, prefixes) == (_names(whole), whole.get("prefixes", []))
+    assert pages == -(-(len(names) + len(prefixes)) // size)
+
+
+_NAMES = st.text(st.sampled_from("ab/é\U0010ffff\ud7ff0"), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(names=st.sets(_NAMES, max_size=12), prefix=st.text("ab/é", max_size=2), size=st.integers(1, 5), start=_NAMES)
+def test_a_paged_list_is_what_the_definition_says(
+    emulator: Running, names: set[str], prefix: str, size: int, start: str
+) -> None:
+    from urllib.parse import quote
+
+    inside = emulator.inside
+    assert inside is not None
+    bucket = f"generated-{inside.storage.database.next_id()}"
+    emulator.make_bucket(bucket)
+    names -= {".", ".."}
+    for name in names:
+        assert emulator.put(bucket, name, b"").status == 200
+    wanted_names, wanted_prefixes = [], []
+    for name in sorted(names, key=str.encode):
+        if not name.startswith(prefix) or name.encode() < start.encode():
+            continue
+        at = name.find("/", len(prefix))
+        if at < 0:
+            wanted_names.append(name)
+        elif name[: at + 1] not in wanted_prefixes:
+            wanted_prefixes.append(name[: at + 1])
+
+    found_names, found_prefixes, token = [], [], ""
+    while True:
+        query = f"delimiter=/&prefix={quote(prefix)}&startOffset={quote(start)}&maxResults={size}&pageToken={token}"
+        page = _list(emulator, bucket, query)
+        found_names += _names(page)
+        found_prefixes += page.get("prefixes", [])
+        token = page.get("nextPageToken", "")
+        if not token:
+            break
+    assert (found_names, found_prefixes) == (wanted_names, wanted_prefixes)
+
+
+def test_fields_choose_what_is_answered(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "a", b"123")
+
+    assert _list(emulator, bucket, "fields=items(name,size)") == {"items": [{"name": "a", "size": "3"}]}
+    assert _list(emulator, bucket, "fields=kind,items/name") == {"kind": "storage#objects", "items": [{"name": "a"}]}
+    assert emulator.get(bucket, "a", fields="size").json() == {"size": "3"}
+    answer = emulator.call("GET", f"/storage/v1/b/{bucket}/o?fields=items(name")
+    assert (answer.status, answer.json()["error"]["errors"][0]["reason"]) == (400, "invalidParameter")
+
+
+def test_a_list_of_a_bucket_that_is_not_there_is_404(emulator: Running) -> None:
+    answer = emulator.call("GET", "/storage/v1/b/nowhere/o")
+
+    assert answer.status == 404
+    assert answer.json()["error"]["errors"][0]["reason"] == "notFound"
