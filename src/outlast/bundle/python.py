@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,7 @@ REMEMBERED_BYTES_MAX = 1 << 20
 
 _QUESTION = "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.executable)"
 _VERSION = re.compile(r"\s*version(?:_info)?\s*=\s*(\d+\.\d+(?:\.\d+)?)")
+_ASKED_VERSION = re.compile(r"3\.\d+(?:\.\d+)?")
 _VERSIONED_NAME = re.compile(r"python(3\.\d+)")
 _CONDA_RECORD = re.compile(r"python-(3\.\d+\.\d+)-.*\.json")
 
@@ -34,14 +36,18 @@ class Interpreter:
     """`$VIRTUAL_ENV`, `$CONDA_PREFIX`, `.venv`, `python3 on the PATH`: what is printed."""
 
     version: str
+    is_environment: bool = True
+    """Somebody has made it for this work, and its packages are meant; false for whatever `python3` is on the PATH."""
 
 
-def choose_python(directory: Path, environ: Mapping[str, str], *, cache: Path | None = None) -> Interpreter:
-    """The first of `$VIRTUAL_ENV`, `$CONDA_PREFIX`, `.venv` in the directory, `python3` on the PATH.
+def choose_python(
+    directory: Path, environ: Mapping[str, str], *, cache: Path | None = None, asked: str = ""
+) -> Interpreter:
+    """What was asked for; else the first of `$VIRTUAL_ENV`, `$CONDA_PREFIX`, `.venv` in the directory, `python3` on the PATH.
 
     With a cache, an interpreter that had to be run to learn its version is run once.
     """
-    path, why = _choose(directory, environ)
+    path, why = _asked_for(asked, directory, environ) if asked else _choose(directory, environ)
     known = _version_by_files(path)
     if known is None or _is_script(path):
         known, path = _ask(path, cache)
@@ -50,7 +56,53 @@ def choose_python(directory: Path, environ: Mapping[str, str], *, cache: Path | 
             f"`{path}` ({why}) is Python {known}; jobs need {VERSION_MIN[0]}.{VERSION_MIN[1]} or newer",
             hint="activate a newer environment, or make one: `python3.11 -m venv .venv`",
         )
-    return Interpreter(path, why, known)
+    return Interpreter(path, why, known, _is_environment(path))
+
+
+def _is_environment(path: str) -> bool:
+    prefix = Path(path).parent.parent
+    return os.path.lexists(prefix / "pyvenv.cfg") or os.path.lexists(prefix / "conda-meta")
+
+
+def _asked_for(asked: str, directory: Path, environ: Mapping[str, str]) -> tuple[str, str]:
+    """`--python`: a path, or a version that is on the PATH or that uv knows of."""
+    why = f"--python {asked}"
+    if not _ASKED_VERSION.fullmatch(asked):
+        path = directory / Path(asked).expanduser()
+        for one in (path, path / "bin" / "python"):
+            if one.is_file() and os.access(one, os.X_OK):
+                return str(one.absolute()), why
+        raise NotFound(f"`{why}`: there is no such interpreter", hint="`--python 3.11` takes what is on the PATH")
+    minor = ".".join(asked.split(".")[:2])
+    on_path = (os.path.join(folder, f"python{minor}") for folder in environ.get("PATH", os.defpath).split(os.pathsep))
+    for found in on_path:
+        if os.path.isabs(found) and os.access(found, os.X_OK) and _answers(found, asked):
+            return found, why
+    uv = shutil.which("uv", path=environ.get("PATH", os.defpath))
+    if uv is not None:
+        words = [uv, "python", "find", "--no-python-downloads", asked]
+        done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode == 0 and os.path.isabs(done.stdout.strip()):
+            return done.stdout.strip(), why
+    raise NotFound(
+        f"`{why}`: there is no `python{minor}` on the PATH", hint=f"`uv python install {asked}`, or name it by its path"
+    )
+
+
+def _answers(path: str, version: str) -> bool:
+    """A shim may stand for a version that is not there."""
+    try:
+        done = subprocess.run(
+            [path, "-I", "-c", _QUESTION],
+            capture_output=True,
+            check=False,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=ASK_SECONDS_MAX,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0 and f"{done.stdout.split()[0]}.".startswith(f"{version}.")
 
 
 def _choose(directory: Path, environ: Mapping[str, str]) -> tuple[str, str]:

@@ -31,12 +31,17 @@ class Asked:
     output_dir: str = ""
     resume_args: tuple[str, ...] = ()
     from_job: str = ""
+    """A job as it may be named anywhere; behind `@` which checkpoint of it: `best`, a step, or a name."""
+
     continue_steps: bool = False
     git: str = ""
     """`URL@REF`: ship that commit instead of the directory."""
 
     requirements: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    python: str = ""
+    """A path or a version; empty: the environment that is active or lies here, else `python3` on the PATH."""
+
     setup: str = ""
     datasets: tuple[str, ...] = ()
     """As typed: `DIR`, `URL`, `NAME=DIR`, `NAME=URL`."""

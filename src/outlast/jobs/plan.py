@@ -9,13 +9,15 @@ from pathlib import Path
 
 from outlast import __version__
 from outlast.bundle.pack import Packed, pack
-from outlast.bundle.python import Interpreter, choose_python
+from outlast.bundle.python import Interpreter
 from outlast.errors import UsageError
 from outlast.folder.home import Home
 from outlast.folder.prunes import newest_prune
 from outlast.folder.sound import legal_path
 from outlast.jobs import secrets
+from outlast.jobs.adopt import choose_source
 from outlast.jobs.asked import Asked
+from outlast.jobs.environment import Equipment, equip, equipment_like
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
 from outlast.spec.spec import Machine, Provenance, Spec, Target
@@ -40,6 +42,9 @@ class Plan:
     prepared: Prepared
     """Where the home is, and what there is to say about its bucket."""
 
+    equipment: Equipment
+    """Its Python and its packages."""
+
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Reference -> value, as it was read here; kept privately when the job is submitted."""
 
@@ -52,22 +57,24 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     engine = world.engine(asked.on or ENGINE_DEFAULT)
     machine = Machine(asked.cpus, asked.gpus)
     engine.check(machine, workers=1)
-    interpreter = shipped.interpreter if shipped else choose_python(directory, world.environ, cache=world.cache_dir)
     references = secrets.checked(asked.secrets, asked.env, directory, engine)
     values = secrets.read_values(world, references.values())
+    source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else world.prepare_home(asked.home, asked.project, asked.region)
     home = world.home(prepared.url)
     prune = shipped.prune if shipped else newest_prune(home.store)
+    equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
+    equipment = equipment or equip(world, asked, home, engine, directory, target)
     packed = shipped.packed if shipped else _pack(world, home, asked, directory, target)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
         name=name,
         target=target,
         bundle=packed.digest,
-        python=interpreter.path,
+        python=equipment.python,
         provenance=Provenance(
             tool_version=__version__,
-            python_version=interpreter.version,
+            python_version=equipment.interpreter.version,
             commit=packed.commit,
             dirty=packed.dirty,
             directory=str(directory),
@@ -84,11 +91,15 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         checkpoint_dir=_inside(asked.checkpoint_dir, "--checkpoint-dir", directory),
         output_dir=_inside(asked.output_dir, "--output-dir", directory),
         resume_args=asked.resume_args,
-        from_job=asked.from_job,
+        from_job=source.job,
+        from_checkpoint=source.checkpoint,
+        continue_steps=asked.continue_steps,
         secrets=references,
+        environment=equipment.environment,
+        setup=asked.setup,
         drill=asked.drill,
     )
-    return Plan(spec, home, packed, interpreter, asked, prune, prepared, values)
+    return Plan(spec, home, packed, equipment.interpreter, asked, prune, prepared, equipment, values)
 
 
 def _pack(world: World, home: Home, asked: Asked, directory: Path, target: Target) -> Packed:

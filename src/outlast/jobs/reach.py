@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from outlast.bundle.dataset.record import DatasetName, find_record
+from outlast.bundle.environment.record import part_names, read_manifest
 from outlast.bundle.record import read_packs
 from outlast.errors import KeyMissing
 from outlast.folder import layout
@@ -39,11 +40,15 @@ def _if_json(key: str) -> bool:
     return key.endswith(".json") and key.count("/") == 1
 
 
+def _if_named_json(key: str) -> bool:
+    return key.endswith(".json")
+
+
 SHARED: tuple[Shared, ...] = (
     Shared(layout.BUNDLES, "bundle", _always),
     Shared(layout.PACKS, "pack", _never),
     Shared(layout.DATASETS, "dataset", _if_json),
-    Shared("environments/", "environment", _if_json),
+    Shared(layout.ENVIRONMENTS, "environment", _if_named_json),
 )
 
 
@@ -73,9 +78,14 @@ def _keys_of_dataset(store: Store, digest: str) -> Iterator[str]:
 
 
 def _environment_keys(store: Store, spec: Spec) -> Iterator[str]:
-    if spec.environment is not None:
-        yield f"environments/{spec.environment.digest}.json"
-        yield f"environments/{spec.environment.digest}/"
+    if spec.environment is None:
+        return
+    digest = spec.environment.digest
+    yield layout.environment(digest)
+    if spec.environment.declaration:
+        yield layout.declaration(spec.environment.declaration)
+    if next(iter(store.list(layout.environment(digest), limit=1)), None) is not None:
+        yield from map(layout.environment_part, part_names(read_manifest(store, digest)))
 
 
 WALKS: tuple[Callable[[Store, Spec], Iterable[str]], ...] = (_bundle_keys, _dataset_keys, _environment_keys)

@@ -74,6 +74,9 @@ class Environment:
     source: str = ""
     """What declared them, for people: `requirements.txt`, `train.py (PEP 723)`."""
 
+    declaration: str = ""
+    """Of `environments/by-declaration/<key>.json`: kept as long as a job has it."""
+
     paths: tuple[str, ...] = ()
     """Directories of the bundle in which the project's own packages lie: they are on the trainer's path."""
 
@@ -93,6 +96,9 @@ class Dataset:
 
     version: str = ""
     """What the URL held at submit: a machine that finds something else there does not train with it."""
+
+    file: str = ""
+    """The name of the file, if the URL is a file's."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +146,10 @@ class Spec:
     """Added behind `args` on attempts that begin with a checkpoint."""
 
     from_job: str = ""
-    """The job whose last checkpoint this one began with (see `from_checkpoint`)."""
+    """The job with whose checkpoint this one began."""
 
     from_checkpoint: str = ""
-    """The name of a manifest in this job's own folder, copied there at submit."""
+    """Which one: a manifest's name in that job's folder; empty: the newest when it was copied."""
 
     continue_steps: bool = False
     """With `from_job`: steps go on where that job's checkpoint stood, instead of from 0."""

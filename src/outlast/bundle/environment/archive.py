@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from outlast.bundle.environment.names import name_and_version, normal
 from outlast.bundle.listing import is_canonical
 from outlast.errors import Damaged
 
@@ -32,21 +33,7 @@ METADATA_BYTES_MAX = 64 << 20
 CHUNK_BYTES = 1 << 20
 UNRECORDED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 
-_WHEEL_NAME = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl", re.DOTALL)
 _HASH = re.compile(r"(sha256|sha384|sha512)=([A-Za-z0-9_-]+)")
-
-
-def name_and_version(wheel: str) -> tuple[str, str]:
-    """From the file's name, the project's name in its normal form; ValueError if it is no wheel's."""
-    found = _WHEEL_NAME.fullmatch(wheel)
-    if found is None or "/" in wheel or not wheel.isprintable():
-        raise ValueError(wheel)
-    return normal(found["name"]), found["version"]
-
-
-def normal(name: str) -> str:
-    """As projects are compared: `Foo.bar_baz` is `foo-bar-baz`."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 class Archive:

@@ -62,6 +62,9 @@ class EnvironmentManifest:
     resolver: str = ""
     """For people: what declared and what resolved it. Not part of the digest."""
 
+    def packages_modules(self) -> frozenset[str]:
+        return frozenset(module for package in self.packages for module in package.modules)
+
 
 @dataclass(frozen=True)
 class Resolved:
@@ -96,6 +99,10 @@ def read_manifest(store: Store, digest: str) -> EnvironmentManifest:
     for package in manifest.packages:
         _check(package, key)
     return manifest
+
+
+def part_names(manifest: EnvironmentManifest) -> list[str]:
+    return sorted({part.name for package in manifest.packages for part in package.parts})
 
 
 def _check(package: Package, key: str) -> None:

@@ -1,0 +1,204 @@
+"""Which packages a job declares, and where: `--requirements`, the script's own block, pyproject.toml with uv.lock, requirements.txt."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from outlast.bundle.environment import requirement_files
+from outlast.bundle.environment.names import normal
+from outlast.bundle.environment.script_block import parse_toml, read_block
+from outlast.errors import NotFound, UsageError
+from outlast.spec.plain_file import read_plain
+
+PYPROJECT, LOCK, REQUIREMENTS = "pyproject.toml", "uv.lock", "requirements.txt"
+PROJECT_BYTES_MAX = 4 << 20
+LOCK_BYTES_MAX = 64 << 20
+
+
+@dataclass(frozen=True)
+class Declared:
+    source: str
+    """For people: the files' names."""
+
+    lines: tuple[str, ...] = ()
+    """Requirements, one each."""
+
+    files: tuple[Path, ...] = ()
+    """Requirement files, as they lie there."""
+
+    constraints: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """Wheels that a lock names, by file name -> sha256."""
+
+    requires_python: str = ""
+    content: str = ""
+    """Equal content, equal environment: the digest of all of the above, and of the files' contents."""
+
+    paths: tuple[str, ...] = ()
+    """Directories of the bundle in which the project's own packages lie."""
+
+
+def declared_explicitly(
+    directory: Path, script: str, requirements: Sequence[str], extras: Sequence[str]
+) -> Declared | None:
+    """What somebody wrote down for this very job: options first, then the script's own block; None: nothing."""
+    if requirements or extras:
+        named = [_file(directory, one) for one in requirements]
+        from_project = _project(directory, extras) if extras else None
+        return _joined(named, list(requirements), from_project)
+    if script.endswith(".py"):
+        block = read_block(directory / script)
+        if block is not None:
+            source = f"{script} (PEP 723)"
+            return _of(source, lines=block.dependencies, requires_python=block.requires_python)
+    return None
+
+
+def declared_around(directory: Path) -> Declared | None:
+    """What lies in the directory: pyproject.toml, with uv.lock if there is one; else requirements.txt; None: nothing."""
+    if (directory / PYPROJECT).is_file():
+        project = _project(directory, ())
+        if project is not None:
+            return project
+    if (directory / REQUIREMENTS).is_file():
+        found = _joined([directory / REQUIREMENTS], [REQUIREMENTS], None)
+        return found if requirement_files.has_any(directory / REQUIREMENTS) else None
+    return None
+
+
+def _joined(files: list[Path], names: list[str], project: Declared | None) -> Declared:
+    lines, constraints = (project.lines, project.constraints) if project else ((), ())
+    contents = [requirement_files.content_of(path) for path in files]
+    return _of(
+        ", ".join([*names, *([project.source] if project else [])]),
+        lines=lines,
+        constraints=constraints,
+        files=tuple(files),
+        contents=contents,
+        hashes=project.hashes if project else {},
+        requires_python=project.requires_python if project else "",
+        paths=project.paths if project else (),
+    )
+
+
+def _of(
+    source: str,
+    *,
+    lines: Sequence[str],
+    constraints: Sequence[str] = (),
+    files: tuple[Path, ...] = (),
+    contents: Sequence[str] = (),
+    hashes: Mapping[str, str] | None = None,
+    requires_python: str = "",
+    paths: tuple[str, ...] = (),
+) -> Declared:
+    local = [requirement_files.local_content(line, Path("/")) for line in lines]
+    parts = ["outlast declaration 1", *lines, "", *constraints, "", *contents, "", *local]
+    digest = hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
+    return Declared(source, tuple(lines), files, tuple(constraints), hashes or {}, requires_python, digest, paths)
+
+
+def _file(directory: Path, text: str) -> Path:
+    path = Path(os.path.normpath(directory / text))
+    if not path.is_file():
+        near = sorted(one.name for one in directory.glob("*requirements*.txt"))[:3]
+        hint = " or ".join(f"`--requirements {one}`" for one in near) or "name a file that pip can read"
+        raise NotFound(f"`--requirements {text}`: there is no such file", hint=hint)
+    return path
+
+
+def _project(directory: Path, extras: Sequence[str]) -> Declared | None:
+    """None: it declares nothing, and nothing was asked of it."""
+    path = directory / PYPROJECT
+    if not path.is_file():
+        raise NotFound(
+            f"`--extras {','.join(extras)}`: there is no `{PYPROJECT}` in `{directory}`",
+            hint="`--requirements FILE` takes a requirements file",
+        )
+    document = _toml(path, PROJECT_BYTES_MAX)
+    project = document.get("project")
+    if not isinstance(project, dict) or ("dependencies" not in project and not extras):
+        if extras:
+            raise UsageError(f"`{PYPROJECT}` has no `[project]` table", hint="`--requirements FILE` takes a file")
+        return None
+    lines = _strings(project.get("dependencies", []), "dependencies")
+    optional = project.get("optional-dependencies", {})
+    optional = optional if isinstance(optional, dict) else {}
+    known = {normal(str(name)): value for name, value in optional.items()}
+    for extra in extras:
+        if normal(extra) not in known:
+            legal = ", ".join(f"`{name}`" for name in sorted(optional)) or "none"
+            raise UsageError(f"`{PYPROJECT}` has no extra `{extra}`", hint=f"the extras are {legal}")
+        lines += _strings(known[normal(extra)], f"optional-dependencies.{extra}")
+    own = normal(str(project.get("name", "")))
+    lines = _without_own(lines, own, known)
+    if not lines and not extras:
+        return None
+    constraints, hashes = _lock(directory / LOCK, own) if (directory / LOCK).is_file() else ([], {})
+    return _of(
+        PYPROJECT + (f" [{','.join(extras)}]" if extras else "") + (f", {LOCK}" if constraints else ""),
+        lines=lines,
+        constraints=constraints,
+        hashes=hashes,
+        requires_python=str(project.get("requires-python", "")),
+        paths=_own_paths(directory, own),
+    )
+
+
+def _without_own(lines: list[str], own: str, known: Mapping[str, Any]) -> list[str]:
+    """`all = ["mylib[train,plot]"]`: extras that name the project's own extras are those extras."""
+    found: list[str] = []
+    for line in lines:
+        name, _, rest = line.partition("[")
+        if own and normal(name.strip()) == own and "]" in rest:
+            for extra in rest.partition("]")[0].split(","):
+                found += _strings(known.get(normal(extra.strip()), []), f"optional-dependencies.{extra}")
+        else:
+            found.append(line)
+    return list(dict.fromkeys(found))
+
+
+def _own_paths(directory: Path, own: str) -> tuple[str, ...]:
+    name = own.replace("-", "_")
+    return tuple(
+        one
+        for one in ("src", ".")
+        if name and ((directory / one / name).is_dir() or (directory / one / f"{name}.py").is_file())
+    )
+
+
+def _lock(path: Path, own: str) -> tuple[list[str], dict[str, str]]:
+    """Exact versions of what is locked once; of what is locked twice, for two platforms perhaps, the resolver chooses."""
+    versions: dict[str, set[str]] = {}
+    hashes: dict[str, str] = {}
+    packages = _toml(path, LOCK_BYTES_MAX).get("package", [])
+    for package in packages if isinstance(packages, list) else ():
+        source = package.get("source", {}) if isinstance(package, dict) else {}
+        if "registry" not in source:
+            continue
+        versions.setdefault(normal(str(package.get("name", ""))), set()).add(str(package.get("version", "")))
+        for wheel in package.get("wheels", []):
+            name = str(wheel.get("url", wheel.get("path", ""))).rpartition("/")[2]
+            if str(wheel.get("hash", "")).startswith("sha256:"):
+                hashes[unquote(name)] = str(wheel["hash"]).removeprefix("sha256:")
+    once = {name: min(those) for name, those in sorted(versions.items()) if len(those) == 1 and name != own}
+    return [f"{name}=={version}" for name, version in once.items()], hashes
+
+
+def _toml(path: Path, bytes_max: int) -> dict[str, Any]:
+    try:
+        return parse_toml(read_plain(path, bytes_max).decode())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"`{path.name}` cannot be read: {error}", hint=f"`{path}` must be TOML") from error
+
+
+def _strings(value: object, where: str) -> list[str]:
+    if isinstance(value, list) and all(isinstance(one, str) and "\n" not in one for one in value):
+        return list(value)
+    raise UsageError(f"`{where}` in `{PYPROJECT}` is no list of requirements", hint='write `["numpy>=2", "pandas"]`')

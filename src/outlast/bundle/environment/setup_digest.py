@@ -1,0 +1,46 @@
+"""What a setup script does depends on its text, and on the files of the bundle that it names: together they name its result."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from outlast.bundle.environment.requirement_files import tree_content
+from outlast.errors import NotFound, UsageError
+from outlast.spec.plain_file import read_plain
+
+SCRIPT_BYTES_MAX = 4 << 20
+NAMED_BYTES_MAX = 1 << 30
+
+_WORD = re.compile(r"[^\s\"'`;|&<>()=,$#{}]+")
+
+
+def setup_digest(directory: Path, script: str) -> str:
+    path = directory / script
+    try:
+        text = read_plain(path, SCRIPT_BYTES_MAX)
+    except FileNotFoundError:
+        raise NotFound(f"`--setup {script}`: there is no such file", hint="name a shell or Python script") from None
+    except OSError as error:
+        raise UsageError(f"`--setup {script}` cannot be read: {error.strerror}") from error
+    digest = hashlib.sha256(b"outlast setup 1\n" + hashlib.sha256(text).digest())
+    for word in sorted({one.rstrip("/") for one in _WORD.findall(text.decode(errors="replace"))}):
+        content = _content(directory, path, word)
+        if content:
+            digest.update(f"{word} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def _content(directory: Path, script: Path, word: str) -> str:
+    """Empty: the word names nothing of the bundle, or all of it, or the script itself."""
+    named = Path(os.path.normpath(directory / word))
+    if word in ("", ".", "..") or not named.is_relative_to(directory) or named in (directory, script):
+        return ""
+    if named.is_dir():
+        return tree_content(named)
+    try:
+        return hashlib.sha256(read_plain(named, NAMED_BYTES_MAX)).hexdigest()
+    except OSError:
+        return ""

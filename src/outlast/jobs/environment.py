@@ -1,0 +1,210 @@
+"""Which Python and which packages a job gets: decided, checked, resolved and shipped before anything is started.
+
+Declared for this very job (`--requirements`, `--extras`, the script's own block): always an environment of its own. Declared by files that
+merely lie there: where the job's machine is another computer, or where nobody has made an environment here. Nothing declared: the
+interpreter's own packages here; on another computer those of them that the script imports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from outlast.bundle.python import Interpreter, choose_python
+from outlast.bundle.report import script_of
+from outlast.errors import UsageError
+from outlast.jobs.imports import Needed, check_imports, imported
+from outlast.spec.spec import Environment, Target
+
+if TYPE_CHECKING:  # a job without declared packages does without all of these
+    from outlast.bundle.environment.declared import Declared
+    from outlast.bundle.environment.interpreter import Facts
+    from outlast.bundle.environment.ship import Shelf, Shipped
+    from outlast.engines.engine import Engine
+    from outlast.folder.home import Home
+    from outlast.jobs.asked import Asked
+    from outlast.jobs.world import World
+
+
+@dataclass(frozen=True)
+class Equipment:
+    interpreter: Interpreter
+    python: str
+    """What the spec names: the interpreter itself, or the one that the environment is made of."""
+
+    environment: Environment | None = None
+    resolver: str = ""
+    """What has just resolved it; empty: the home had it."""
+
+    seconds: float = 0.0
+    packages: tuple[str, ...] = ()
+    """`name version`, for people."""
+
+    frozen: bool = False
+    """Nothing was declared: the packages were taken from what is installed here, and are to be shown."""
+
+    warnings: tuple[str, ...] = ()
+
+
+def equip(world: World, asked: Asked, home: Home, engine: Engine, directory: Path, target: Target) -> Equipment:
+    """Errors come before anything is written; what was shipped is in the home."""
+    interpreter = choose_python(directory, world.environ, cache=world.cache_dir, asked=asked.python)
+    needed = imported(directory, target, asked, world.cache_dir)
+    declared = _declared(asked, directory, target, engine, interpreter)
+    frozen = declared is None and not engine.capabilities.same_machine
+    if frozen:
+        from outlast.bundle.environment.freeze import freeze
+
+        check_imports(needed, interpreter, world.cache_dir, installed=not asked.setup)
+        declared = freeze(interpreter.path, needed.modules())
+    if declared is None and not asked.setup:
+        warnings = check_imports(needed, interpreter, world.cache_dir)
+        return Equipment(interpreter, interpreter.path, warnings=warnings)
+    return _Equipping(world, asked, home, directory, interpreter, needed).equip(declared, frozen=frozen)
+
+
+def _declared(
+    asked: Asked, directory: Path, target: Target, engine: Engine, interpreter: Interpreter
+) -> Declared | None:
+    from outlast.bundle.environment.declared import declared_around, declared_explicitly
+
+    explicit = declared_explicitly(directory, script_of(target), asked.requirements, asked.extras)
+    if explicit is not None:
+        return explicit
+    if not engine.capabilities.same_machine or not interpreter.is_environment:
+        return declared_around(directory)
+    return None
+
+
+@dataclass(frozen=True)
+class _Equipping:
+    world: World
+    asked: Asked
+    home: Home
+    directory: Path
+    interpreter: Interpreter
+    needed: Needed
+
+    def equip(self, declared: Declared | None, *, frozen: bool) -> Equipment:
+        from outlast.bundle.environment.declared import Declared
+        from outlast.bundle.environment.interpreter import facts_of
+        from outlast.bundle.environment.setup_digest import setup_digest
+        from outlast.bundle.environment.ship import Shelf
+
+        facts = facts_of(self.interpreter.path, self.world.cache_dir)
+        setup = setup_digest(self.directory, self.asked.setup) if self.asked.setup else ""
+        # With a setup and nothing declared: a layer of its own above the interpreter's packages, which it leaves alone.
+        below = self.interpreter.path if declared is None else ""
+        declared = declared or Declared(f"--setup {self.asked.setup}")
+        _check_python(declared, self.interpreter)
+        began_at = self.world.clock.monotonic()
+        key = _key(declared, facts, setup, below)
+        shelf = Shelf(self.home.store)
+        shipped = shelf.find(key)
+        if shipped is not None:
+            warnings = self._check(shipped.manifest.packages_modules(), below)
+        else:
+            shipped, warnings = self._resolve(declared, facts, setup, below, key, shelf)
+        return Equipment(
+            self.interpreter,
+            facts.base,
+            Environment(
+                digest=shipped.digest,
+                python_version=facts.minor,
+                packages=len(shipped.manifest.packages),
+                source=declared.source,
+                declaration=key,
+                paths=declared.paths,
+            ),
+            resolver=shipped.manifest.resolver if shipped.resolved else "",
+            seconds=self.world.clock.monotonic() - began_at,
+            packages=tuple(f"{one.name} {one.version}" for one in shipped.manifest.packages),
+            frozen=frozen,
+            warnings=warnings,
+        )
+
+    def _resolve(
+        self, declared: Declared, facts: Facts, setup: str, below: str, key: str, shelf: Shelf
+    ) -> tuple[Shipped, tuple[str, ...]]:
+        from outlast.bundle.environment.record import EnvironmentManifest
+        from outlast.bundle.environment.resolve import Wheels, resolve
+        from outlast.bundle.environment.ship import package_of
+
+        cache = self.world.cache_dir
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".resolve-", dir=cache) as scratch:
+            wheels = (
+                resolve(
+                    declared,
+                    directory=self.directory,
+                    python=self.interpreter.path,
+                    facts=facts,
+                    scratch=Path(scratch),
+                    cache=cache,
+                    environ=self.world.environ,
+                )
+                if declared.lines or declared.files
+                else Wheels((), "")
+            )
+            packages = tuple(package_of(path) for path in wheels.paths)
+            manifest = EnvironmentManifest(
+                python_version=facts.minor,
+                platform=facts.platform,
+                packages=tuple(sorted(packages, key=lambda one: one.name)),
+                setup=setup,
+                below=below,
+                source=declared.source,
+                resolver=wheels.resolver,
+            )
+            warnings = self._check(manifest.packages_modules(), below)
+            return shelf.ship(manifest, {path.name: path for path in wheels.paths}, key), warnings
+
+    def _check(self, modules: frozenset[str], below: str) -> tuple[str, ...]:
+        return check_imports(
+            self.needed,
+            self.interpreter,
+            self.world.cache_dir,
+            modules=modules,
+            installed=bool(below),
+            setup=bool(self.asked.setup),
+        )
+
+
+def _check_python(declared: Declared, interpreter: Interpreter) -> None:
+    from outlast.bundle.environment.versions import allows, lowest
+
+    if not allows(declared.requires_python, interpreter.version):
+        other = lowest(declared.requires_python)
+        raise UsageError(
+            f"{declared.source} needs Python {declared.requires_python}, and `{interpreter.path}` is {interpreter.version}",
+            state="nothing was submitted, nothing is being spent",
+            hint=f"`--python {other or 'VERSION'}` chooses another one",
+        )
+
+
+def _key(declared: Declared, facts: Facts, setup: str, below: str) -> str:
+    parts = ["outlast declaration 1", declared.content, facts.minor, facts.platform, setup or "-", below or "-"]
+    return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
+
+
+def equipment_like(before: Equipment, one: Asked, other: Asked) -> Equipment | None:
+    """What was put together for one request, if it serves another one too."""
+    same = (
+        "target",
+        "directory",
+        "extra_dirs",
+        "requirements",
+        "extras",
+        "setup",
+        "python",
+        "home",
+        "on",
+        "env",
+        "git",
+    )
+    if all(getattr(one, name) == getattr(other, name) for name in same):
+        return replace(before, resolver="", seconds=0.0)
+    return None
