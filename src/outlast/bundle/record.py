@@ -86,8 +86,9 @@ def read_parent(store: Store, digest: str) -> str:
 
 
 def read_packs(store: Store, digest: str) -> tuple[list[str], str]:
-    """(the packs that the record itself names, its parent or empty): what it holds on to, whatever its files are."""
+    """(the packs that the record itself names, its parent or empty): what it holds on to, whatever its files are. `KeyMissing`: it is gone."""
     key = layout.bundle(digest)
+    store.get(key)
     document = _document(store, key)
     packs, parent = document.get("packs"), document.get("parent") or ""
     if not isinstance(packs, list) or not all(isinstance(pack, str) for pack in packs) or not isinstance(parent, str):

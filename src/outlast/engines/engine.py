@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from outlast.spec.spec import Machine
@@ -48,6 +49,15 @@ class LaunchState:
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Something on this computer's disk that an engine has left, and that nothing needs."""
+
+    path: Path
+    bytes: int
+    why: str
 
 
 @dataclass(frozen=True)

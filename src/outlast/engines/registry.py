@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from outlast.clock import Clock
-from outlast.engines.engine import Engine
+from outlast.engines.engine import Engine, Leftover
 
 MakeEngine = Callable[[Path, Clock], Engine]
 """(the user's directory, the clock) -> the engine. It starts nothing and may not fail for want of anything."""
@@ -23,6 +23,18 @@ def _local(user_dir: Path, clock: Clock) -> Engine:
 BUILT_IN: Mapping[str, MakeEngine] = {
     "local": _local,
 }
+
+
+def _local_leftovers(user_dir: Path) -> Iterator[Leftover]:
+    from outlast.engines.local.leftovers import leftovers
+
+    return leftovers(user_dir)
+
+
+LEFTOVERS: Mapping[str, Callable[[Path], Iterator[Leftover]]] = {
+    "local": _local_leftovers,
+}
+"""The user's directory -> what the engine has left there, for those engines that leave anything on this computer."""
 
 
 class _Engines(Mapping[str, MakeEngine]):

@@ -18,8 +18,6 @@ from outlast.folder.records import Prune
 from outlast.spec.record import decode, encode
 from outlast.store.store import Entry, Store
 
-REMOVED_AT_ONCE = 1000
-
 
 @dataclass(frozen=True)
 class Prunes:
@@ -51,9 +49,9 @@ def read_prunes(store: Store) -> Prunes:
         return Prunes(number, record.records, frozenset(record.masses))
 
 
-def condemn(store: Store, records: Mapping[str, int], masses: Iterable[str]) -> Prunes | None:
-    """Writes the next record; None: somebody else did so first, and all must be looked at anew."""
-    number = newest_prune(store) + 1
+def condemn(store: Store, before: Prunes, records: Mapping[str, int], masses: Iterable[str]) -> Prunes | None:
+    """Writes the record that follows `before`, whose condemned are among these; None: somebody else did, look at all anew."""
+    number = before.number + 1
     record = Prune(number, store.now(), dict(records), tuple(sorted(masses)))
     try:
         store.put(layout.prune(number), encode(record), if_generation=0)

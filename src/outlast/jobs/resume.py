@@ -6,7 +6,7 @@ import math
 import shlex
 from dataclasses import replace
 
-from outlast.errors import OutlastError, UsageError
+from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
 from outlast.folder import life
 from outlast.folder.content import select
 from outlast.folder.folder import HeadAt
@@ -28,6 +28,22 @@ def resume(
     max_run_seconds: float | None = None,
 ) -> None:
     """From `stopped`, `failed` or `expired`. Where the job has not ended, its launch is started again if nothing of it is alive."""
+    try:
+        _resume(world, job, checkpoint, args, allow_changed, max_run_seconds)
+    except KeyMissing:
+        raise NotFound(
+            f"job `{job.id}` was deleted at this moment", state="nothing was started, nothing is being spent"
+        ) from None
+
+
+def _resume(
+    world: World,
+    job: Job,
+    checkpoint: str | None,
+    args: tuple[str, ...] | None,
+    allow_changed: bool,
+    max_run_seconds: float | None,
+) -> None:
     spec = job.folder.read_spec()
     if args is not None and args != spec.args and not allow_changed:
         raise UsageError(

@@ -58,10 +58,13 @@ def _changed(job: Job, there: bool) -> OutlastError:
     )
 
 
-def hold(job: Job, head: Head, seen: int) -> None:
-    """After head. A prune that has come since may take this for a half submit: whose write of the spec comes first decides."""
+def hold(job: Job, head: Head, seen: int, *, there: bool) -> None:
+    """After head. A prune may have taken this for a half submit: whose write of the spec comes first decides.
+
+    One that comes from now on sees head. One that had come before this submit began knows no spec but an earlier submit's.
+    """
     store, key = job.folder.store, job.folder.keys.spec
-    while newest_prune(store) != seen:
+    while newest_prune(store) != seen or (there and seen):
         try:
             stored = store.get(key)
             store.put(key, stored.data, if_generation=stored.generation)

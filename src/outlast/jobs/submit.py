@@ -61,7 +61,7 @@ def carry_out(world: World, planned: Plan) -> Submitted:
     index(job, spec, record)
     prune = settle(world, job, spec, planned, there=there)
     head = begin(job, life.begun(job.id, record, adopted))
-    hold(job, head, prune)
+    hold(job, head, prune, there=there)
     if head.state.final:
         raise UsageError(
             f"there is a job `{job.id}` already, and it has {head.state.value}",
