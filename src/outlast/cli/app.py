@@ -14,7 +14,21 @@ from outlast.cli.near import meant, near
 from outlast.cli.typed import CommandLine, normal, quoted
 from outlast.errors import UsageError
 
-COMMANDS = ("run", "jobs", "show", "logs", "stop", "resume", "checkpoints", "pull", "drill", "config", "secret")
+COMMANDS = (
+    "run",
+    "jobs",
+    "show",
+    "logs",
+    "stop",
+    "resume",
+    "checkpoints",
+    "pull",
+    "push",
+    "drill",
+    "config",
+    "secret",
+    "emulator",
+)
 """In the order in which they are met."""
 
 ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop"}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlast.cli.app import TargetCommand
+from outlast.cli.datasets import say_datasets
+from outlast.cli.environment_options import say_equipment
 from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options, setting_option
@@ -34,7 +36,15 @@ LEFT_OUT_SHOWN_MAX = 5
 @setting_option("retries", "N", "How often to start again when the script itself fails; 0 if not said.")
 @setting_option("max-run", "DURATION", "The most it may take, waiting included; `7d` if not said.")
 @setting_option("stall", "DURATION", "Start again after this long without a word; measured if not said, `0` never.")
-@click.option("--from", "from_job", metavar="JOB", help="Begin with that job's last checkpoint.")
+@click.option(
+    "--from",
+    "from_job",
+    metavar="JOB[@STEP]",
+    help="Begin with that job's checkpoint: its last, `@best`, or of a step.",
+)
+@click.option(
+    "--continue-steps", is_flag=True, help="With --from: go on with that job's steps, instead of from step 0."
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan and everything that would be made; make nothing.")
 @json_option
 def command(target: str, detach: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
@@ -113,7 +123,7 @@ def say_plan(planned: Plan, seconds: float) -> None:
     spec = planned.spec
     for note in planned.prepared.notes:
         say(note)
-    say_shipped(planned, f" in {duration(seconds)}")
+    say_shipped(planned, f" in {duration(seconds - planned.equipment.seconds)}")
     machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
     limit = f"ends after {duration(spec.max_run_seconds)} at the latest"
     say(f"Job `{spec.job}` on `{spec.engine}`: {machine}, {money(0.0)} per hour, {limit}")
@@ -121,10 +131,11 @@ def say_plan(planned: Plan, seconds: float) -> None:
 
 
 def say_shipped(planned: Plan, took: str = "") -> None:
-    packed, python = planned.packed, planned.interpreter
+    packed = planned.packed
     say(f"Packed {count(packed.files, 'file')}, {size(packed.bytes)}{took}")
     for one in packed.left_out[:LEFT_OUT_SHOWN_MAX]:
         say(f"  left out `{shown(one.path)}`, {size(one.bytes)}: {shown(one.why)}")
     if len(packed.left_out) > LEFT_OUT_SHOWN_MAX:
         say(f"  left out {len(packed.left_out) - LEFT_OUT_SHOWN_MAX:,} more")
-    say(f"Python {python.version} at `{shown(python.path)}`: {shown(python.why)}")
+    say_datasets(planned.given)
+    say_equipment(planned.equipment)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outlast.cli.data_options import data_asked, data_options
+from outlast.cli.environment_options import environment_asked, environment_flags, environment_options
 from outlast.cli.options import Value
 from outlast.errors import UsageError
 
@@ -19,7 +21,22 @@ if TYPE_CHECKING:
 OLDER_NAMES = {"resume": "from", "gpu-spec": "gpus", "labels": "label"}
 """What seasoned hands type; see DESIGN: one name each, older names as hidden aliases."""
 
-SETTINGS = ("on", "home", "bucket", "project", "region", "cloud-key", "cpus", "gpus", "retries", "max-run", "stall", "checkpoint-dir", "output-dir", "resume-args")
+SETTINGS = (
+    "on",
+    "home",
+    "bucket",
+    "project",
+    "region",
+    "cloud-key",
+    "cpus",
+    "gpus",
+    "retries",
+    "max-run",
+    "stall",
+    "checkpoint-dir",
+    "output-dir",
+    "resume-args",
+)
 """Options whose value may also come from a variable or a file (see `outlast config`)."""
 
 
@@ -78,7 +95,7 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
         )
     ):
         callback = option(callback)
-    return callback
+    return environment_options(data_options(callback))
 
 
 def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
@@ -95,6 +112,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     flags["env"] = dict(
         [*map(parse_env, given.get("env", ())), *map(parse_env_plain, given.get("env_plain", ()))],
     )
+    flags |= environment_flags(given)
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
     if settings["cloud-key"]:
         os.environ[KEY] = os.path.abspath(os.path.expanduser(settings["cloud-key"]))
@@ -120,7 +138,10 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         output_dir=settings["output-dir"],
         resume_args=settings["resume-args"],
         from_job=_from_job(world, given.get("from_job")),
+        continue_steps=bool(given.get("continue_steps")),
         secrets=dict(parse_secret(one, directory) for one in given.get("secrets", ())),
+        **environment_asked(settings),
+        **data_asked(given),
     )
 
 
@@ -128,10 +149,13 @@ def _from_job(world: World, text: str | None) -> str:
     """By its whole name: a prefix that is unique today may not be tomorrow."""
     if text is None:
         return ""
+    from outlast.jobs.adopt import split_source
     from outlast.jobs.find import find
 
-    found = find(world, text)
-    return found.folder_url if "/" in text else found.id
+    job, checkpoint = split_source(text)
+    found = find(world, job)
+    named = found.folder_url if "/" in job else found.id
+    return f"{named}@{checkpoint}" if checkpoint else named
 
 
 def _directory(path: str) -> str:

@@ -17,7 +17,9 @@ from outlast.folder.sound import legal_path
 from outlast.jobs import secrets
 from outlast.jobs.adopt import choose_source
 from outlast.jobs.asked import Asked
+from outlast.jobs.datasets import Given
 from outlast.jobs.environment import Equipment, equip, equipment_like
+from outlast.jobs.inputs import check_inputs, datasets_of, ship_datasets
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
 from outlast.spec.spec import Machine, Provenance, Spec, Target
@@ -48,6 +50,9 @@ class Plan:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Reference -> value, as it was read here; kept privately when the job is submitted."""
 
+    given: tuple[Given, ...] = ()
+    """The datasets, and what is worth saying about them."""
+
 
 def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     """Checks all that can be checked before anything is started, and packs the bundle, unless `shipped` has just done so."""
@@ -57,6 +62,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     engine = world.engine(asked.on or ENGINE_DEFAULT)
     machine = Machine(asked.cpus, asked.gpus)
     engine.check(machine, workers=1)
+    inputs = check_inputs(asked, directory, engine)
     references = secrets.checked(asked.secrets, asked.env, directory, engine)
     values = secrets.read_values(world, references.values())
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
@@ -66,6 +72,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
     equipment = equipment or equip(world, asked, home, engine, directory, target)
     packed = shipped.packed if shipped else _pack(world, home, asked, directory, target)
+    given = ship_datasets(world, home.store, inputs, asked, directory)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
         name=name,
@@ -97,9 +104,12 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         secrets=references,
         environment=equipment.environment,
         setup=asked.setup,
+        datasets=datasets_of(given),
+        config=inputs.config,
+        links=inputs.links,
         drill=asked.drill,
     )
-    return Plan(spec, home, packed, equipment.interpreter, asked, prune, prepared, equipment, values)
+    return Plan(spec, home, packed, equipment.interpreter, asked, prune, prepared, equipment, values, given)
 
 
 def _pack(world: World, home: Home, asked: Asked, directory: Path, target: Target) -> Packed:

@@ -7,12 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from outlast.bundle.unpack import unpack
+from outlast.clock import SYSTEM
 from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
 from outlast.host import secrets
 from outlast.host.machine_dir import MachineDir
+from outlast.machine.config import write_config
+from outlast.machine.datasets import Datasets
 from outlast.machine.interpreter import Finder
+from outlast.machine.links import place_links
 from outlast.spec.spec import Spec
+from outlast.store.registry import open_store
 from outlast.store.store import Store
 
 Say = Callable[[str], None]
@@ -47,8 +52,15 @@ class Furnisher:
     def furnish(self, say: Say) -> Furnished:
         """Fills `work`, which is empty. Errors are the job's end: `OutlastError`, but those of a store that is away."""
         unpack(self.store, self.launch.bundle, self.paths.work)
+        place_links(self.spec.links, self.paths.work)
+        inputs = self._inputs(say)
         found = Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
-        return Furnished(found.python, env=found.env, paths=found.paths, secrets=self._secrets())
+        return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
+
+    def _inputs(self, say: Say) -> Mapping[str, str]:
+        """Datasets and configuration: the variables that lead to them."""
+        datasets = Datasets(self.store, self.user_dir / "cache", open_store, SYSTEM, say).environment(self.spec)
+        return {**datasets, **write_config(self.spec.config, datasets, self.paths.run)}
 
     def _secrets(self) -> Mapping[str, str]:
         if not self.spec.secrets:

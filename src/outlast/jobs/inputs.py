@@ -1,0 +1,95 @@
+"""What a job gets besides its code: datasets, configuration, links. Checked as a whole, then shipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outlast.engines.engine import Engine
+from outlast.errors import NotFound, UsageError
+from outlast.jobs.asked import Asked
+from outlast.jobs.datasets import Given, give
+from outlast.jobs.world import World
+from outlast.spec.config_file import merged_config
+from outlast.spec.dataset import split_dataset
+from outlast.spec.progress import OnProgress, silent
+from outlast.spec.spec import Dataset
+from outlast.store.store import Store
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Checked; nothing of it is shipped yet."""
+
+    datasets: tuple[str, ...]
+    """As they were typed, or as the configuration says."""
+
+    config: Mapping[str, Any] | None
+    links: tuple[str, ...]
+
+
+def check_inputs(asked: Asked, directory: Path, engine: Engine) -> Inputs:
+    config: Mapping[str, Any] | None = merged_config(asked.config_files, asked.config_values, directory)
+    datasets = asked.datasets or _from_config(config)
+    if config is not None and asked.datasets:
+        config = _overridden(config, asked.datasets)
+    return Inputs(datasets, config, _links(asked.links, directory, engine))
+
+
+def ship_datasets(
+    world: World, store: Store, inputs: Inputs, asked: Asked, directory: Path, on_progress: OnProgress = silent
+) -> tuple[Given, ...]:
+    if not inputs.datasets:
+        if asked.dataset_mode != "copy":
+            raise UsageError("`--dataset-mode` without a dataset", hint="`--dataset gs://bucket/data`")
+        return ()
+    return give(world, store, inputs.datasets, asked.dataset_mode, directory, on_progress)
+
+
+def datasets_of(given: tuple[Given, ...]) -> dict[str, Dataset]:
+    return {one.name: one.dataset for one in given}
+
+
+def _from_config(config: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """`dataset.dir` is the default of `--dataset`."""
+    table = (config or {}).get("dataset")
+    place = table.get("dir") if isinstance(table, dict) else None
+    if place is None or place == "":
+        return ()
+    if not isinstance(place, str):
+        raise UsageError(
+            f"the configuration's `dataset.dir` is {place!r}, and no path or URL", hint="`--dataset DIRECTORY`"
+        )
+    return (place,)
+
+
+def _overridden(config: Mapping[str, Any], datasets: tuple[str, ...]) -> Mapping[str, Any]:
+    """The flag wins, in the stored configuration too. On the machine it becomes the path that the trainer sees."""
+    table = config.get("dataset")
+    split = [split_dataset(text) for text in datasets]
+    chosen = [source for name, source in split if not name or len(split) == 1]
+    if not chosen or not isinstance(table, dict) or "dir" not in table:
+        return config
+    return {**config, "dataset": {**table, "dir": chosen[0]}}
+
+
+def _links(links: tuple[str, ...], directory: Path, engine: Engine) -> tuple[str, ...]:
+    if links and not engine.capabilities.same_machine:
+        raise UsageError(
+            f"`--link {links[0]}`: a machine of `{engine.name}` does not see this computer's directories",
+            hint=f"`--dataset {links[0]}` uploads it",
+        )
+    found: dict[str, str] = {}
+    for link in links:
+        path = os.path.abspath(directory / os.path.expanduser(link))
+        name = os.path.basename(path)
+        if not os.path.exists(path):
+            raise NotFound(f"`--link {link}`: there is no `{path}`", hint="name a directory that is there")
+        if not name or directory.is_relative_to(path):
+            raise UsageError(f"`--link {link}` holds the working directory itself", hint="name what it is to see")
+        if found.setdefault(name, path) != path:
+            raise UsageError(f"`{found[name]}` and `{path}` would both be `{name}`", hint="rename one of them")
+    return tuple(found.values())

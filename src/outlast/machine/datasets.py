@@ -1,0 +1,117 @@
+"""A job's datasets as local paths: each is put in place once per machine, whole or not at all, and shared by the jobs there.
+
+`<user_dir>/cache/datasets/<digest>` is read-only, and a copy: whatever a trainer does to it, nothing of that reaches the home. It is filled
+under another name, by whoever holds its lock: who dies half-way leaves nothing that anybody takes for a dataset.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from outlast.bundle.dataset.record import read_record
+from outlast.bundle.dataset.remote import OpenStore, Remote, copy, look, moved
+from outlast.bundle.dataset.unpack import unpack
+from outlast.clock import Clock
+from outlast.errors import OutlastError
+from outlast.host import files
+from outlast.spec.dataset import URL_VARIABLE, VARIABLE, is_url, variables
+from outlast.spec.spec import Dataset, Spec
+from outlast.store.store import Store
+
+BLOCK_BYTES = 4096
+"""What a file takes on a disk at least."""
+
+FREE_BYTES_MIN = 64 << 20
+SPAN_OF_SAYING_BYTES = 1 << 30
+"""A dataset from this size on is announced in the job's log before it is copied."""
+
+Say = Callable[[str], None]
+
+
+class Datasets:
+    def __init__(self, store: Store, cache: Path, open_store: OpenStore, clock: Clock, say: Say) -> None:
+        self._store = store
+        self._folder = cache / "datasets"
+        self._open_store = open_store
+        self._clock = clock
+        self._say = say
+
+    def environment(self, spec: Spec) -> dict[str, str]:
+        """The variables by which the trainer finds its datasets, which are in place."""
+        env: dict[str, str] = {}
+        for name, suffixes in variables(list(spec.datasets)).items():
+            dataset = spec.datasets[name]
+            path = str(self._place(dataset)) if dataset.mode != "url" else ""
+            for suffix in suffixes:
+                if path:
+                    env[f"{VARIABLE}{suffix}"] = path
+                if is_url(dataset.url):
+                    env[f"{URL_VARIABLE}{suffix}"] = dataset.url
+        return env
+
+    def _place(self, dataset: Dataset) -> Path:
+        if dataset.digest:
+            record = read_record(self._store, dataset.digest)
+            fill = partial(unpack, self._store, record)
+            return self._whole(dataset.digest, record.files, record.bytes, fill) / record.file
+        key = hashlib.sha256(f"{dataset.url}\0{dataset.version}".encode()).hexdigest()
+        if not (self._folder / key).is_dir():
+            remote = self._found(dataset)
+            fill = partial(copy, remote, open_store=self._open_store, clock=self._clock)
+            self._whole(key, remote.files, remote.bytes, fill)
+        return self._folder / key / dataset.file
+
+    def _found(self, dataset: Dataset) -> Remote:
+        remote = look(dataset.url, self._open_store)
+        if remote.version != dataset.version:
+            raise moved(dataset.url)
+        return remote
+
+    def _whole(self, key: str, count: int, size: int, fill: Callable[[Path], None]) -> Path:
+        root = self._folder / key
+        if root.is_dir():
+            return root
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _locked(self._folder / f".{key}.lock"):
+            if root.is_dir():
+                return root  # somebody else was filling it
+            making = self._folder / f".{key}"
+            files.remove(making)  # of somebody who died
+            self._check_room(size, count)
+            if size >= SPAN_OF_SAYING_BYTES:
+                self._say(f"copying a dataset of {size:,} bytes to this machine")
+            try:
+                fill(making)
+                os.rename(making, root)
+            except BaseException:
+                files.remove(making)
+                raise
+        files.sync_directory(self._folder)
+        return root
+
+    def _check_room(self, size: int, count: int) -> None:
+        free = shutil.disk_usage(self._folder).free
+        needed = size + count * BLOCK_BYTES + FREE_BYTES_MIN
+        if free < needed:
+            raise OutlastError(
+                f"a dataset of {size:,} bytes does not fit on this machine: {free:,} are free in `{self._folder}`",
+                hint="free some space; what lies in that directory may be removed while no job uses it",
+            )
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One at a time on this machine, and nobody's when its holder dies."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
