@@ -66,7 +66,7 @@ def test_who_rings_while_an_idle_supervisor_goes_is_heard(tmp_path: Path) -> Non
     launch = Launch(str(tmp_path), "job", 1, "late", 1, Machine(), SYSTEM.now() + 600)
     pid = os.fork()
     if pid == 0:
-        goes = Supervisor(paths, lambda path: 0, SYSTEM, Capacity(1, ()))
+        goes = Supervisor(paths, lambda path, follower: 0, SYSTEM, Capacity(1, ()))
         assert goes.ears.lock(SYSTEM)
         goes.ears.open()
         files.put(paths.incoming_order("late"), encode_order(Order(launch, 0.0)))

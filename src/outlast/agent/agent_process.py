@@ -13,23 +13,26 @@ from pathlib import Path
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
+from outlast.host.series import Follower, keep
 
 EXIT_AGENT_DONE = 0
 EXIT_AGENT_AGAIN = 10
 """How the agent tells init that the launch, or only this machine, has nothing left to do."""
 
 EXIT_FAILED = 1
+KEPT_FROM = 3
+"""Descriptors from here on are another process's business, but those of the series."""
 
 
-def be(paths: MachineDir, boot: Callable[[Path], int], parent: int) -> None:
-    """The agent's process; never returns."""
+def be(paths: MachineDir, boot: Callable[[Path], int], parent: int, follower: Follower | None) -> None:
+    """The agent's process; never returns. With a follower, it may be given one machine after another."""
     code = EXIT_FAILED
     try:
         system.die_with(parent)
-        # Before it does anything that is seen: whoever takes this machine away must know whose death to wait for.
-        files.put(paths.agent, Process.me().encode())
+        _arrive(paths)
         system.name_process("outlast-agent")
-        system.close_from(3)
+        follower = keep(follower, KEPT_FROM) if follower is not None else None
+        system.close_from(KEPT_FROM if follower is None else KEPT_FROM + 2)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         # Init is told when the machine must leave, and tells the agent.
@@ -37,8 +40,32 @@ def be(paths: MachineDir, boot: Callable[[Path], int], parent: int) -> None:
             signal.signal(number, signal.SIG_IGN)
         gc.enable()
         code = boot(paths.path)
+        while code == EXIT_AGENT_DONE and follower is not None:
+            directory = follower.following()
+            if directory is None:
+                break
+            paths = MachineDir(directory)
+            redirect(paths.log)
+            _arrive(paths)
+            code = boot(directory)
     except BaseException:  # noqa: BLE001  the edge of a process
+        code = EXIT_FAILED
         traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def _arrive(paths: MachineDir) -> None:
+    """Before it does anything that is seen: whoever takes this machine away must know whose death to wait for."""
+    files.put(paths.agent, Process.me().encode())
+
+
+def redirect(log: Path) -> None:
+    """What this process has to say goes to its machine's log."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for source, target in ((nothing, 0), (said, 1), (said, 2)):
+        os.dup2(source, target)
+    for descriptor in {nothing, said} - {0, 1, 2}:
+        os.close(descriptor)

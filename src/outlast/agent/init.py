@@ -12,6 +12,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.agent import agent_process, trainer_process
@@ -20,6 +21,7 @@ from outlast.clock import SYSTEM, Clock
 from outlast.host import files, system
 from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, Assignment, MachineDir
 from outlast.host.process import Process
+from outlast.host.series import Follower, Leader, pair
 
 EXIT_LEFT = 0
 EXIT_DIED = 1
@@ -42,28 +44,56 @@ LOOK_SECONDS_MAX = 300.0
 """The wall clock may have been set: deadlines are looked at this often."""
 
 
-def run(directory: Path, boot: Callable[[Path], int], clock: Clock = SYSTEM) -> int:
-    """A machine's whole life, in the process that calls it; returns its exit code."""
-    paths = MachineDir(directory)
+def run(directory: Path, boot: Callable[[Path], int], follower: Follower | None = None, clock: Clock = SYSTEM) -> int:
+    """A machine's whole life, in the process that calls it; returns its exit code. With a follower: one machine after another."""
     if os.getsid(0) != os.getpid():
         os.setsid()
-    if not files.create(paths.init, Process.me().encode()):
-        return EXIT_DIED  # a supervisor gave this machine up before it began
-    _redirect(paths.log)
     gc.disable()
     system.become_subreaper()
     system.name_process("outlast-init")
-    return Init(paths, paths.read_assignment(), boot, clock).live()
+    agent: Agent | None = None
+    while True:
+        paths = MachineDir(directory)
+        if not files.create(paths.init, Process.me().encode()):
+            return EXIT_DIED  # a supervisor gave this machine up before it began
+        agent_process.redirect(paths.log)
+        init = Init(paths, paths.read_assignment(), boot, clock, agent, series=follower is not None)
+        code = init.live()
+        agent = init.close()
+        following = follower.following() if follower is not None and agent is not None else None
+        if following is None:
+            return code
+        directory = following
+
+
+@dataclass
+class Agent:
+    """The agent's process, as its parent holds it."""
+
+    pid: int
+    leader: Leader | None
+    """None: it is there for one machine only."""
 
 
 class Init:
-    def __init__(self, paths: MachineDir, assignment: Assignment, boot: Callable[[Path], int], clock: Clock) -> None:
+    def __init__(
+        self,
+        paths: MachineDir,
+        assignment: Assignment,
+        boot: Callable[[Path], int],
+        clock: Clock,
+        agent: Agent | None = None,
+        *,
+        series: bool = False,
+    ) -> None:
+        """`agent`: of the machine before, and free. `series`: it may stay for the machine after."""
         self.paths = paths
         self.assignment = assignment
         self.boot = boot
         self.clock = clock
         self.exit_code: int | None = None
-        self._agent: int | None = None
+        self._series = series
+        self._agent = agent
         self._agent_born_at = 0.0
         self._agent_due_at = 0.0
         self._agent_losses = 0
@@ -73,6 +103,8 @@ class Init:
         self._asked_to_leave = False
         self._statuses: dict[int, int] = {}
         self._listen()
+        if agent is not None:
+            self._take_over(agent)
 
     def _listen(self) -> None:
         for fifo in (self.paths.orders, self.paths.tidings):
@@ -92,9 +124,18 @@ class Init:
         self._poll.register(self._orders, select.POLLIN)
         self._poll.register(self._woken, select.POLLIN)
 
+    def close(self) -> Agent | None:
+        """Lets go of all that was this machine's; the agent, if it is free for another one."""
+        signal.set_wakeup_fd(-1)
+        for descriptor in (self._orders, self._tidings, self._woken, self._wake):
+            os.close(descriptor)
+        return self._agent
+
     def live(self) -> int:
         while self.exit_code is None:
             self._mind_agent()
+            if self.exit_code is not None:
+                break
             self._poll.poll(self._timeout_milliseconds())
             self._drain(self._woken)
             self._obey(self._drain(self._orders))
@@ -109,20 +150,54 @@ class Init:
         if self._agent is None:
             if self.clock.monotonic() >= self._agent_due_at:
                 self._start_agent()
-        elif self._agent in self._statuses:
-            code = os.waitstatus_to_exitcode(self._statuses.pop(self._agent))
-            self._agent = None
+        elif self._agent.pid in self._statuses:
+            code = os.waitstatus_to_exitcode(self._statuses.pop(self._agent.pid))
+            self._drop_agent()
             if code in (EXIT_AGENT_DONE, EXIT_AGENT_AGAIN):
                 self._leave(done=code == EXIT_AGENT_DONE)
             else:
                 self._lost_agent(code)
+        elif self._agent.leader is not None and self._agent.leader.freed():
+            if system.children(self._agent.pid):
+                # Started for this machine, and it must not outlive it: without its parent it is ours to end.
+                os.kill(self._agent.pid, signal.SIGKILL)
+                self._drop_agent()
+            self._leave(done=True)
 
     def _start_agent(self) -> None:
         parent = os.getpid()
+        leader, follower = pair() if self._series else (None, None)
         self._agent_born_at = self.clock.monotonic()
-        self._agent = os.fork()
-        if self._agent == 0:
-            agent_process.be(self.paths, self.boot, parent)
+        pid = os.fork()
+        if pid == 0:
+            agent_process.be(self.paths, self.boot, parent, follower)
+        if follower is not None:
+            follower.close()
+        self._agent = Agent(pid, leader)
+        self._hear_agent()
+
+    def _take_over(self, agent: Agent) -> None:
+        """From the machine before. Whoever has died since is replaced."""
+        assert agent.leader is not None
+        self._agent_born_at = self.clock.monotonic()
+        self._reap()
+        if agent.pid in self._statuses or not agent.leader.hand_over(self.paths.path):
+            self._statuses.pop(agent.pid, None)
+            self._drop_agent()
+        self._hear_agent()
+
+    def _hear_agent(self) -> None:
+        if self._agent is not None and self._agent.leader is not None:
+            self._poll.register(self._agent.leader.hear, select.POLLIN)
+
+    def _drop_agent(self) -> None:
+        if self._agent is not None and self._agent.leader is not None:
+            try:
+                self._poll.unregister(self._agent.leader.hear)
+            except KeyError:
+                pass  # it was never heard on this machine
+            self._agent.leader.close()
+        self._agent = None
 
     def _lost_agent(self, code: int) -> None:
         now = self.clock.monotonic()
@@ -211,7 +286,7 @@ class Init:
         groups = [self._trainer.pid] if self._trainer is not None else []
         while True:
             self._reap()
-            rest = [pid for pid in system.below(os.getpid(), groups) if pid != self._agent]
+            rest = [pid for pid in system.below(os.getpid(), groups) if self._agent is None or pid != self._agent.pid]
             if not rest or self.clock.monotonic() >= give_up_at:
                 return
             for pid in rest:
@@ -222,7 +297,7 @@ class Init:
             self.clock.sleep(0.001)
 
     def _reap(self) -> None:
-        known = (self._agent, self._trainer.pid if self._trainer is not None else None)
+        known = [one.pid for one in (self._agent, self._trainer) if one is not None]
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -266,12 +341,3 @@ class Init:
             sys.stderr.flush()
         except OSError:
             pass  # a full disk: the machine goes on without this line
-
-
-def _redirect(log: Path) -> None:
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for source, target in ((nothing, 0), (said, 1), (said, 2)):
-        os.dup2(source, target)
-    for descriptor in {nothing, said} - {0, 1, 2}:
-        os.close(descriptor)

@@ -14,6 +14,9 @@ from outlast.spec.spec import Spec
 
 BEAT_SECONDS = 15.0
 BEAT_SECONDS_MIN = 1.0
+BEAT_FIRST_SECONDS = 0.25
+"""Who has just begun has nothing to tell, and is done by then if the job is a short one."""
+
 BEAT_POLLS = 20
 """A store that likes to be looked at often likes to be told often too: so what a dead machine has lost is known more exactly."""
 
@@ -26,7 +29,8 @@ class Pulse(Standing):
         self.streams = [Stream(folder, child, name, self.number, self.place.rank) for name in ("log", "metrics")]
         self.worker_exit: WorkerExit | None = None
         self._beat_seconds = min(BEAT_SECONDS, max(BEAT_SECONDS_MIN, BEAT_POLLS * folder.store.poll_seconds))
-        self._beat_at = self._beaten_at = self._bell_at = clock.monotonic()
+        self._beaten_at = self._bell_at = clock.monotonic()
+        self._beat_at = self._beaten_at + BEAT_FIRST_SECONDS
         self._rung = ""
         self._watch_until = 0.0
         self._paused = ""

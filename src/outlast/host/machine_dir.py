@@ -153,7 +153,8 @@ class MachineDir:
         return decode(Assignment, files.read(self.assignment) or b"", str(self.assignment))
 
     def init_process(self) -> Process | None:
-        return Process.read(files.read_json(self.init))
+        """None also when the machine has left: its processes may be another machine's by now."""
+        return None if self.left_done() is not None else Process.read(files.read_json(self.init))
 
     def left_done(self) -> bool | None:
         """None: it did not leave; it runs, or it died."""

@@ -78,15 +78,18 @@ def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store
         return EXIT_AGENT_DONE  # the job was deleted
     child = _child(paths, told, folder, spec, launch)
     files.create(paths.up)
-    done = serve(
-        folder=folder,
-        launch_id=told.launch_id,
-        rank=told.rank,
-        machine=told.machine,
-        child=child,
-        clock=SYSTEM,
-        random=random,
-    )
+    try:
+        done = serve(
+            folder=folder,
+            launch_id=told.launch_id,
+            rank=told.rank,
+            machine=told.machine,
+            child=child,
+            clock=SYSTEM,
+            random=random,
+        )
+    finally:
+        child.close()
     if done and spec.secrets:
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN

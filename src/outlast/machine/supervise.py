@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     gc.freeze()  # what is there now is never looked at again: the pages stay shared with all machines
     supervisor = Supervisor(
         LocalDir(Path(directory)),
-        lambda path: init.run(path, run_boot),
+        lambda path, follower: init.run(path, run_boot, follower),
         SYSTEM,
         this_machine(os.environ),
         float(os.environ.get(IDLE) or IDLE_SECONDS),

@@ -68,6 +68,10 @@ class ProcessChild:
         self._attempt = order.attempt if order is not None else None
         self._forget()
 
+    def close(self) -> None:
+        """The agent is done with it; the trainer is not touched."""
+        os.close(self._tidings)
+
     def _forget(self) -> None:
         """What is known about one attempt, and not about the next."""
         self._exit: Exit | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection
 from pathlib import Path
 
@@ -52,7 +53,24 @@ def _scan(directory: str, prefix: str, root: str, found: dict[str, Seen], withou
 
 def lies_in(path: Path, within: Path) -> bool:
     """Wherever links lead."""
+    if _is_plainly_below(str(path), str(within)):
+        return True
     return (os.path.realpath(path) + os.sep).startswith(os.path.realpath(within) + os.sep)
+
+
+def _is_plainly_below(path: str, root: str) -> bool:
+    """By its name, with no link on the way down: whatever leads to the root leads to both."""
+    if not path.startswith(root + os.sep):
+        return False
+    at = root
+    for part in path[len(root) + 1 :].split(os.sep):
+        at = f"{at}{os.sep}{part}"
+        try:
+            if part == ".." or stat.S_ISLNK(os.lstat(at).st_mode):
+                return False
+        except OSError:
+            return False
+    return True
 
 
 def _is_followed(link: str, directory: str, root: str) -> bool:

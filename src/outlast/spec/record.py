@@ -9,7 +9,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from outlast.errors import Damaged, NewerFormat
@@ -21,6 +21,8 @@ RECORD_BYTES_MAX = 64 << 20
 DEPTH_MAX = 32
 
 T = TypeVar("T")
+Reader = Callable[[Any, int], Any]
+"""(what JSON holds, how deeply it is nested) -> the value, or `Wrong`."""
 
 
 def encode(record: Any) -> bytes:
@@ -51,111 +53,187 @@ def decode(cls: type[T], data: bytes, key: str) -> T:
     if version > FORMAT:
         raise NewerFormat(f"`{key}` has format {version}, this outlast knows up to {FORMAT}", hint="update outlast")
     try:
-        return typing.cast(T, _read(cls, document, cls.__name__, 0))
-    except ValueError as error:
-        raise Damaged(f"`{key}` is damaged: {error}") from error
+        return typing.cast(T, _reader(cls)(document, 0))  # type: ignore[arg-type]
+    except Wrong as error:
+        raise Damaged(f"`{key}` is damaged: {cls.__name__}{error.where}{error.what}") from error
 
 
 def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in _field_names(type(value))}
-    if isinstance(value, enum.Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    return value
+    return _writer(type(value))(value)  # type: ignore[arg-type]
 
 
 plain = _plain
 """The record as dicts, lists and plain values: what `--json` prints."""
 
 
-def _read(kind: Any, value: Any, where: str, depth: int) -> Any:
-    if depth > DEPTH_MAX:
-        raise ValueError(f"{where} is nested too deeply")
-    origin = typing.get_origin(kind)
-    if origin in (types.UnionType, typing.Union):
-        return _read_union(typing.get_args(kind), value, where, depth)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise ValueError(f"{where} is not a list")
-        item_kind = typing.get_args(kind)[0]
-        return tuple(_read(item_kind, item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value))
-    if origin in (dict, Mapping) or origin is typing.get_origin(Mapping[str, int]):
-        if not isinstance(value, dict):
-            raise ValueError(f"{where} is not an object")
-        item_kind = typing.get_args(kind)[1]
-        return {name: _read(item_kind, item, f"{where}.{name}", depth + 1) for name, item in value.items()}
-    if kind is typing.Any:
-        return value
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return _read_dataclass(kind, value, where, depth)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return kind(value)
-    return _read_scalar(kind, value, where)
+@functools.cache
+def _writer(kind: type) -> Callable[[Any], Any]:
+    """Made once per type: what a value of it is in JSON."""
+    if dataclasses.is_dataclass(kind):
+        names = _field_names(kind)
+        return lambda record: {name: _plain(getattr(record, name)) for name in names}
+    if issubclass(kind, enum.Enum):
+        return lambda one: one.value
+    if issubclass(kind, Mapping):
+        return lambda mapping: {str(name): _plain(item) for name, item in mapping.items()}
+    if issubclass(kind, (tuple, list)):
+        return lambda items: [_plain(item) for item in items]
+    return lambda value: value
 
 
-def _read_union(kinds: tuple[Any, ...], value: Any, where: str, depth: int) -> Any:
-    if value is None and type(None) in kinds:
-        return None
-    for kind in kinds:
-        if kind is type(None):
-            continue
-        try:
-            return _read(kind, value, where, depth + 1)
-        except ValueError as error:
-            problem = error
-    raise problem
+class Wrong(ValueError):
+    """`where` is the way to it, from the outside in, and grows as it is raised."""
 
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.where = ""
+        self.what = what
 
-def _read_scalar(kind: Any, value: Any, where: str) -> Any:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError as error:
-            raise ValueError(f"{where} is too large") from error
-    if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
-        return value
-    raise ValueError(f"{where} is {json.dumps(value)[:80]}, not of type {kind.__name__}")
-
-
-def _read_dataclass(kind: Any, value: Any, where: str, depth: int) -> Any:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where} is not an object")
-    hints = _hints(kind)
-    unknown = value.keys() - hints.keys()
-    if unknown:
-        raise ValueError(f"{where} has an unknown field `{min(unknown)}`")
-    read = {
-        # Most fields are of exactly their type, and need no more looking at.
-        name: item if type(item) is hints[name] else _read(hints[name], item, f"{where}.{name}", depth + 1)
-        for name, item in value.items()
-    }
-    for name, item in read.items():
-        # What was measured may be anything, in a mapping; a time, a limit or a price may not.
-        if type(item) is float and not math.isfinite(item):
-            raise ValueError(f"{where}.{name} is {item}")
-    try:
-        return kind(**read)
-    except TypeError as error:
-        raise ValueError(f"{where}: {error}") from error
-
-
-def prepare(kind: Any) -> None:
-    """Does what `decode` does once per type: for a process that is about to fork others, which inherit it."""
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        for hint in _hints(kind).values():
-            prepare(hint)
-        _field_names(kind)
-    for inner in typing.get_args(kind):
-        prepare(inner)
+    def at(self, where: str) -> Wrong:
+        self.where = where + self.where
+        return self
 
 
 @functools.cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _reader(kind: Any) -> Reader:
+    """Made once per type: what takes a value of it out of JSON."""
+    origin = typing.get_origin(kind)
+    if origin in (types.UnionType, typing.Union):
+        return _union_reader(typing.get_args(kind))
+    if origin is tuple:
+        return _list_reader(typing.get_args(kind)[0])
+    if origin in (dict, Mapping) or origin is typing.get_origin(Mapping[str, int]):
+        return _mapping_reader(typing.get_args(kind)[1])
+    if kind is typing.Any:
+        return lambda value, depth: value
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return _dataclass_reader(kind)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return _enum_reader(kind)
+    return _scalar_reader(kind)
+
+
+def _list_reader(kind: Any) -> Reader:
+    def read(value: Any, depth: int) -> Any:
+        if not isinstance(value, list):
+            raise Wrong(" is not a list")
+        _check_depth(depth)
+        items = _reader(kind)
+        found = []
+        for number, item in enumerate(value):
+            try:
+                found.append(items(item, depth + 1))
+            except Wrong as wrong:
+                raise wrong.at(f"[{number}]") from None
+        return tuple(found)
+
+    return read
+
+
+def _mapping_reader(kind: Any) -> Reader:
+    def read(value: Any, depth: int) -> Any:
+        if not isinstance(value, dict):
+            raise Wrong(" is not an object")
+        _check_depth(depth)
+        items = _reader(kind)
+        found = {}
+        for name, item in value.items():
+            try:
+                found[name] = items(item, depth + 1)
+            except Wrong as wrong:
+                raise wrong.at(f".{name}") from None
+        return found
+
+    return read
+
+
+def _union_reader(kinds: tuple[Any, ...]) -> Reader:
+    def read(value: Any, depth: int) -> Any:
+        if value is None and type(None) in kinds:
+            return None
+        problem: Wrong | None = None
+        for kind in kinds:
+            if kind is type(None):
+                continue
+            try:
+                return _reader(kind)(value, depth + 1)
+            except Wrong as wrong:
+                problem = wrong
+        assert problem is not None
+        raise problem
+
+    return read
+
+
+def _enum_reader(kind: type[enum.Enum]) -> Reader:
+    def read(value: Any, depth: int) -> Any:
+        try:
+            return kind(value)
+        except ValueError as error:
+            raise Wrong(f": {error}") from None
+
+    return read
+
+
+def _scalar_reader(kind: Any) -> Reader:
+    def read(value: Any, depth: int) -> Any:
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            try:
+                return float(value)
+            except OverflowError:
+                raise Wrong(" is too large") from None
+        if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
+            return value
+        raise Wrong(f" is {json.dumps(value)[:80]}, not of type {kind.__name__}")
+
+    return read
+
+
+def _dataclass_reader(kind: Any) -> Reader:
+    hints = typing.get_type_hints(kind)
+
+    def read(value: Any, depth: int) -> Any:
+        if not isinstance(value, dict):
+            raise Wrong(" is not an object")
+        _check_depth(depth)
+        unknown = value.keys() - hints.keys()
+        if unknown:
+            raise Wrong(f" has an unknown field `{min(unknown)}`")
+        found = {}
+        for name, item in value.items():
+            # Most fields are of exactly their type, and need no more looking at.
+            if type(item) is not hints[name]:
+                try:
+                    item = _reader(hints[name])(item, depth + 1)
+                except Wrong as wrong:
+                    raise wrong.at(f".{name}") from None
+            # What was measured may be anything, in a mapping; a time, a limit or a price may not.
+            if type(item) is float and not math.isfinite(item):
+                raise Wrong(f".{name} is {item}")
+            found[name] = item
+        try:
+            return kind(**found)
+        except TypeError as error:
+            raise Wrong(f": {error}") from error
+
+    return read
+
+
+def _check_depth(depth: int) -> None:
+    if depth > DEPTH_MAX:
+        raise Wrong(" is nested too deeply")
+
+
+def prepare(kind: Any) -> None:
+    """Does what reading and writing do once per type: for a process that is about to fork others, which inherit it."""
+    _reader(kind)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        _writer(kind)
+        for hint in typing.get_type_hints(kind).values():
+            prepare(hint)
+    for inner in typing.get_args(kind):
+        if not isinstance(inner, str) and inner is not Ellipsis:
+            prepare(inner)
 
 
 @functools.cache

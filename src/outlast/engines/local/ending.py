@@ -32,7 +32,8 @@ def kill(directory: MachineDir) -> list[Process]:
 def living(directory: MachineDir) -> list[Process]:
     """Every process of the machine that is alive. Slow: looks at all processes of this computer."""
     recorded: list[Process] = []
-    for path in [directory.init, directory.agent, *directory.path.glob("trainer-*.pid.json")]:
+    own = [] if directory.left_done() is not None else [directory.init, directory.agent]
+    for path in [*own, *directory.path.glob("trainer-*.pid.json")]:
         process = Process.read(files.read_json(path))
         if process is not None and process.boot == system.boot_id():
             recorded.append(process)

@@ -122,7 +122,7 @@ class LocalEngine:
         for directory, process in taken:
             files.put_json(directory.notice, {"leave_by_monotonic": leave_by})
             process.send(signal.SIGTERM)
-        while self.clock.monotonic() < leave_by and any(process.alive() for _, process in taken):
+        while self.clock.monotonic() < leave_by and any(_is_here(*machine) for machine in taken):
             self.clock.sleep(NOTICE_LOOK_SECONDS)
 
     def _relieve(self) -> None:
@@ -183,6 +183,10 @@ class LocalEngine:
                     state="they hang in the operating system; nothing new is started for it",
                     hint=f"`ps` shows who they are; their directory is `{directory.path}`",
                 )
+
+
+def _is_here(directory: MachineDir, process: Process) -> bool:
+    return directory.left_done() is None and process.alive()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from outlast.clock import Clock
 from outlast.engines.engine import Condition
 from outlast.engines.local import ending, machines
 from outlast.engines.local.layout import End, LocalDir, Order
-from outlast.engines.local.machines import Machine, RunMachine
+from outlast.engines.local.machines import Machine, Machines
 from outlast.errors import OutlastError
 from outlast.host import files
 from outlast.host.machine_dir import Assignment, MachineDir
@@ -52,10 +52,10 @@ class Rank:
 
 
 class Life:
-    def __init__(self, paths: LocalDir, order: Order, run_machine: RunMachine, clock: Clock) -> None:
+    def __init__(self, paths: LocalDir, order: Order, started: Machines, clock: Clock) -> None:
         self.paths = paths
         self.order = order
-        self.run_machine = run_machine
+        self.machines = started
         self.clock = clock
         self.ranks: list[Rank] = []
         self.end: End | None = None
@@ -211,7 +211,7 @@ class Life:
 
     def _fork(self, rank: Rank) -> None:
         try:
-            rank.machine = machines.fork(self._directory(rank), rank.next, self.run_machine, self.clock.monotonic())
+            rank.machine = self.machines.start(self._directory(rank), rank.next, self.clock.monotonic())
         except OSError as error:
             self._refused(rank, error)
             return

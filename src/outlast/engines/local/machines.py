@@ -7,17 +7,22 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.host.process import Process
+from outlast.host.series import Follower, Leader, keep, pair
 
 LOG_TAIL_BYTES = 2000
 
-RunMachine = Callable[[Path], int]
-"""A machine's whole life, in the process that was forked for it."""
+RunMachine = Callable[[Path, Follower], int]
+"""A machine's whole life, in the process that was forked for it; and then perhaps the next one's."""
+
+KEPT_FROM = 3
+SERIES_MAX = 200
+"""So many machines share their processes at most: whatever leaks is given back."""
 
 
 @dataclass
@@ -34,6 +39,12 @@ class Machine:
     watch: int | None = None
     """Becomes readable when it ends; None: it must be asked."""
 
+    leader: Leader | None = None
+    """Hears when it has left, with its processes free for the next one."""
+
+    series: int = 1
+    """Counts the machines that these processes have been."""
+
     def send(self, number: int) -> None:
         if self.child:
             os.kill(self.process.pid, number)  # not reaped yet, so nobody else can have its number
@@ -41,6 +52,7 @@ class Machine:
             self.process.send(number)
 
     def close(self) -> None:
+        """It has ended."""
         if self.watch is not None:
             os.close(self.watch)
             self.watch = None
@@ -52,22 +64,66 @@ def prepare(directory: MachineDir, assignment: Assignment) -> None:
     directory.write_assignment(assignment)
 
 
-def fork(directory: MachineDir, assignment: Assignment, run_machine: RunMachine, now: float) -> Machine:
-    pid = os.fork()
-    if pid == 0:
-        _be_machine(directory, run_machine)
-    return Machine(directory, assignment, Process(pid, "", ""), now, child=True)
+class Machines:
+    """Starts machines: in processes that have just become free, or in new ones."""
+
+    def __init__(self, run_machine: RunMachine) -> None:
+        self._run_machine = run_machine
+        self._free: dict[int, Machine] = {}
+
+    def start(self, directory: MachineDir, assignment: Assignment, now: float) -> Machine:
+        while self._free:
+            pid, before = self._free.popitem()
+            assert before.leader is not None
+            if before.leader.hand_over(directory.path):
+                return replace(
+                    before, directory=directory, assignment=assignment, born_at=now, series=before.series + 1
+                )
+            before.leader.close()
+        leader, follower = pair()
+        pid = os.fork()
+        if pid == 0:
+            _be_machine(directory, self._run_machine, follower)
+        follower.close()
+        return Machine(directory, assignment, Process(pid, "", ""), now, child=True, leader=leader)
+
+    def __contains__(self, pid: int) -> bool:
+        return pid in self._free
+
+    def keep(self, machine: Machine) -> None:
+        """It has left, and its processes are free."""
+        assert machine.leader is not None
+        if machine.series < SERIES_MAX:
+            self._free[machine.process.pid] = machine
+        else:
+            machine.leader.close()
+
+    def lost(self, pid: int) -> None:
+        """A process has ended."""
+        if pid in self._free:
+            _close(self._free.pop(pid))
+
+    def dismiss(self) -> None:
+        """Nobody waits for a machine: whoever is free may go."""
+        while self._free:
+            _close(self._free.popitem()[1])
 
 
-def _be_machine(directory: MachineDir, run_machine: RunMachine) -> None:
+def _close(machine: Machine) -> None:
+    if machine.leader is not None:
+        machine.leader.close()
+
+
+def _be_machine(directory: MachineDir, run_machine: RunMachine, follower: Follower) -> None:
     """The child's side; never returns. The bell and the lock are the supervisor's alone."""
     code = 1
     try:
-        system.close_from(3)
+        follower = keep(follower, KEPT_FROM)
+        system.close_from(KEPT_FROM + 2)
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
-        code = run_machine(directory.path)
+        code = run_machine(directory.path, follower)
     except BaseException:  # noqa: BLE001  the edge of a process
         traceback.print_exc()
         sys.stderr.flush()

@@ -16,7 +16,7 @@ from outlast.engines.local.capacity import Capacity, Slots
 from outlast.engines.local.ears import Ears
 from outlast.engines.local.layout import VERSION, End, LocalDir, Order
 from outlast.engines.local.life import DEADLINE_MARGIN_SECONDS, Life
-from outlast.engines.local.machines import Machine, RunMachine
+from outlast.engines.local.machines import Machine, Machines, RunMachine
 from outlast.engines.local.queue import Queue
 from outlast.errors import NoCapacity
 from outlast.host import files, system
@@ -46,7 +46,7 @@ class Supervisor:
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.paths = paths
-        self.run_machine = run_machine
+        self.machines = Machines(run_machine)
         self.clock = clock
         self.idle_seconds = idle_seconds
         self.ears = Ears(paths)
@@ -75,8 +75,10 @@ class Supervisor:
         while not self.ears.asked_to_leave:
             self._take_in()
             self._reap()
+            self._hear()
             wait = self._tend()
             self._fill()
+            self.machines.dismiss()
             if self.lives or self.queue:
                 idle_since = self.clock.monotonic()
             elif self.clock.monotonic() - idle_since >= self.idle_seconds and self.goes():
@@ -106,7 +108,7 @@ class Supervisor:
                 self._clean(name)
 
     def _resume(self, order: Order) -> None:
-        life = Life(self.paths, order, self.run_machine, self.clock)
+        life = Life(self.paths, order, self.machines, self.clock)
         if not life.adopt():
             self._clean(order.launch.id)
             self._queue(order)
@@ -161,7 +163,7 @@ class Supervisor:
             if gpus is None:
                 return
             self.queue.remove(order.launch.id)
-            life = Life(self.paths, order, self.run_machine, self.clock)
+            life = Life(self.paths, order, self.machines, self.clock)
             life.begin(gpus)
             self._live(life)
 
@@ -173,8 +175,8 @@ class Supervisor:
         for machine in life.living():
             if machine.process.pid not in self._by_pid:
                 self._by_pid[machine.process.pid] = (life, machine)
-                if machine.watch is not None:
-                    self.ears.watch(machine.watch)
+                for descriptor in _descriptors(machine):
+                    self.ears.watch(descriptor)
         self._brooms.update(life.buried)
         life.buried.clear()
 
@@ -215,17 +217,30 @@ class Supervisor:
             if pid == 0:
                 break
             self._brooms.discard(pid)
+            self.machines.lost(pid)
             self._died(pid)
         for pid, (_, machine) in list(self._by_pid.items()):
             if not machine.child and not machine.process.alive():
                 self._died(pid)
 
+    def _hear(self) -> None:
+        """Machines that have left, and whose processes are free."""
+        for pid, (life, machine) in list(self._by_pid.items()):
+            if machine.leader is not None and machine.leader.freed():
+                del self._by_pid[pid]
+                for descriptor in _descriptors(machine):
+                    self.ears.unwatch(descriptor)
+                life.died(machine)
+                self.machines.keep(machine)
+
     def _died(self, pid: int) -> None:
         life, machine = self._by_pid.pop(pid, (None, None))
         if life is None or machine is None:
             return
-        if machine.watch is not None:
-            self.ears.unwatch(machine.watch)
+        for descriptor in _descriptors(machine):
+            self.ears.unwatch(descriptor)
+        if machine.leader is not None:
+            machine.leader.close()
         life.died(machine)
         if machine.directory.left_done() is None:
             self._orphans_until = self.clock.monotonic() + ORPHAN_SECONDS
@@ -233,7 +248,7 @@ class Supervisor:
     def _kill_orphans(self) -> None:
         """What a dead machine leaves behind becomes our child; one that cleared its environment is found only here."""
         for pid in system.children(os.getpid()):
-            if pid not in self._by_pid and pid not in self._brooms:
+            if pid not in self._by_pid and pid not in self._brooms and pid not in self.machines:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
@@ -252,3 +267,9 @@ class Supervisor:
         files.put_json(self.paths.supervisor, told)
         self._told, self._tell_at = told, now + TELL_SECONDS
         return LOOK_SECONDS_MAX
+
+
+def _descriptors(machine: Machine) -> list[int]:
+    """By which it is heard."""
+    heard = machine.leader.hear if machine.leader is not None else None
+    return [descriptor for descriptor in (machine.watch, heard) if descriptor is not None]

@@ -1,0 +1,113 @@
+"""Where machines wait in a row, the processes of one that has left become the next one's; and nobody can tell."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from outlast.engines.engine import Launch
+from outlast.engines.local.engine import LocalEngine
+from outlast.testing.engine_place import Place, alive, ended, running, until
+from tests.engines.local_parts import machine_of, supervisor
+
+COUNT = 6
+
+
+@pytest.fixture
+def narrow(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Room for one machine."""
+    monkeypatch.setenv("OUTLAST_LOCAL_CPUS", "1")
+    return place
+
+
+def queue(place: Place, do: str, count: int = COUNT) -> tuple[LocalEngine, Launch, list[Launch]]:
+    """A first one that holds all the others up until it is let go."""
+    engine = place.engine()
+    assert isinstance(engine, LocalEngine)
+    first = place.launch("wait")
+    engine.start(first)
+    until(lambda: running(engine, first), "the first one runs")
+    rest = [place.launch(do) for _ in range(count)]
+    for launch in rest:
+        engine.start(launch)
+    return engine, first, rest
+
+
+def agents(place: Place, launches: list[Launch]) -> list[int]:
+    return [pid for launch in launches for _, pid in place.events(launch, "boot")]
+
+
+def test_launches_that_wait_in_a_row_share_their_processes(narrow: Place) -> None:
+    engine, first, rest = queue(narrow, "finish")
+    narrow.let_go(first)
+    until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
+    assert len(set(agents(narrow, [first, *rest]))) == 1
+    assert all(len(narrow.events(launch, "boot")) == 1 for launch in rest)
+
+
+def test_a_launch_that_nobody_waits_behind_takes_its_processes_with_it(narrow: Place) -> None:
+    engine, first, _ = queue(narrow, "finish", 0)
+    narrow.let_go(first)
+    until(lambda: ended(engine, first), "it is over")
+    until(lambda: not alive(agents(narrow, [first])[0]), "its agent is gone")
+
+
+def test_what_an_agent_started_for_one_machine_does_not_outlive_it(narrow: Place) -> None:
+    engine, first, rest = queue(narrow, "stray", 2)
+    narrow.let_go(first)
+    until(lambda: narrow.events(rest[0], "stray"), "it started another process")
+    narrow.let_go(rest[0])
+    until(lambda: narrow.events(rest[1], "boot"), "the next one has begun")
+    assert not alive(narrow.events(rest[0], "stray")[0][1])
+    narrow.let_go(rest[1])
+    until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
+
+
+@pytest.mark.parametrize("who", ["init", "agent", "supervisor"])
+def test_whoever_is_killed_in_the_middle_of_a_row_ends_nothing_but_a_machine(narrow: Place, who: str) -> None:
+    engine, first, rest = queue(narrow, "wait", 3)
+    narrow.let_go(first)
+    until(lambda: running(engine, rest[0]), "the second one runs, in the first one's processes")
+    assert len(set(agents(narrow, [first, rest[0]]))) == 1
+    init = machine_of(narrow, rest[0]).init_process()
+    assert init is not None
+    victim = {"init": init.pid, "agent": agents(narrow, [rest[0]])[-1], "supervisor": supervisor(narrow).pid}[who]
+    os.kill(victim, signal.SIGKILL)
+    for launch in rest:
+        narrow.let_go(launch)
+    until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
+    assert [len(narrow.events(launch, "done")) for launch in rest] == [1, 1, 1]
+
+
+def test_taking_away_a_machine_that_has_left_does_not_touch_the_next_one(narrow: Place) -> None:
+    engine, first, rest = queue(narrow, "wait", 1)
+    left = machine_of(narrow, first)
+    kept = left.init.read_bytes()
+    narrow.let_go(first)
+    until(lambda: running(engine, rest[0]), "the next one runs")
+    # As whoever looked at the directory before it was removed would find it.
+    left.path.mkdir(parents=True, exist_ok=True)
+    left.init.write_bytes(kept)
+    left.left.write_text('{"done":true}')
+    assert not engine.preempt(first, notice_seconds=0)
+    engine.stop(first)
+    assert running(engine, rest[0])
+    narrow.let_go(rest[0])
+    until(lambda: ended(engine, rest[0]), "it is over")
+    assert len(narrow.events(rest[0], "boot")) == 1
+
+
+def test_a_row_of_machines_leaves_no_descriptor_open(narrow: Place) -> None:
+    engine, first, rest = queue(narrow, "wait", 4)
+    pid = agents(narrow, [first])[0]
+    counts = []
+    for done, following in zip([first, *rest], [*rest, None], strict=True):
+        counts.append(len(list(Path(f"/proc/{pid}/fd").iterdir())))
+        narrow.let_go(done)
+        if following is not None:
+            until(lambda launch=following: running(engine, launch), "the next one runs")  # type: ignore[misc]
+    until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
+    assert len(set(counts)) == 1
