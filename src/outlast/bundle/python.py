@@ -74,7 +74,8 @@ def _asked_for(asked: str, directory: Path, environ: Mapping[str, str]) -> tuple
                 return str(one.absolute()), why
         raise NotFound(f"`{why}`: there is no such interpreter", hint="`--python 3.11` takes what is on the PATH")
     minor = ".".join(asked.split(".")[:2])
-    on_path = (os.path.join(folder, f"python{minor}") for folder in environ.get("PATH", os.defpath).split(os.pathsep))
+    folders = [*environ.get("PATH", os.defpath).split(os.pathsep), *_pyenv_folders(asked, environ)]
+    on_path = (os.path.join(folder, f"python{minor}") for folder in folders)
     for found in on_path:
         if os.path.isabs(found) and os.access(found, os.X_OK) and _answers(found, asked):
             return found, why
@@ -87,6 +88,11 @@ def _asked_for(asked: str, directory: Path, environ: Mapping[str, str]) -> tuple
     raise NotFound(
         f"`{why}`: there is no `python{minor}` on the PATH", hint=f"`uv python install {asked}`, or name it by its path"
     )
+
+
+def _pyenv_folders(version: str, environ: Mapping[str, str]) -> list[str]:
+    root = Path(environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")) / "versions"
+    return [str(folder) for folder in sorted(root.glob(f"{version}*/bin"), reverse=True)]
 
 
 def _answers(path: str, version: str) -> bool:

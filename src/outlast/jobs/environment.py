@@ -104,8 +104,13 @@ class _Equipping:
         key = _key(declared, facts, setup, below)
         shelf = Shelf(self.home.store)
         shipped = shelf.find(key)
+        plain = shelf.find(_key(declared, facts, "", below)) if shipped is None and setup else None
         if shipped is not None:
             warnings = self._check(shipped.manifest.packages_modules(), below)
+        elif plain is not None:
+            # The same packages with another setup: they need not be resolved again.
+            warnings = self._check(plain.manifest.packages_modules(), below)
+            shipped = replace(shelf.ship(replace(plain.manifest, setup=setup), {}, key), resolved=False)
         else:
             shipped, warnings = self._resolve(declared, facts, setup, below, key, shelf)
         return Equipment(
@@ -160,7 +165,10 @@ class _Equipping:
                 resolver=wheels.resolver,
             )
             warnings = self._check(manifest.packages_modules(), below)
-            return shelf.ship(manifest, {path.name: path for path in wheels.paths}, key), warnings
+            by_name = {path.name: path for path in wheels.paths}
+            if setup and by_name:
+                shelf.ship(replace(manifest, setup=""), by_name, _key(declared, facts, "", below))
+            return shelf.ship(manifest, by_name, key), warnings
 
     def _check(self, modules: frozenset[str], below: str) -> tuple[str, ...]:
         return check_imports(

@@ -18,7 +18,7 @@ OFFSET_DIGITS = 15
 LIST_READS = 15
 """Where a list is billed, every so many reads look for segments unasked."""
 
-NEVER_STARTED = (Cause.DAMAGED, Cause.DISK_FULL)
+NEVER_STARTED = (Cause.DAMAGED, Cause.DISK_FULL, Cause.FAILED)
 """Without an exit code: there was no trainer yet, and so no log that could be missing."""
 
 

@@ -123,6 +123,10 @@ SETTINGS = (
     Setting("checkpoint-dir", _text, ""),
     Setting("output-dir", _text, ""),
     Setting("resume-args", _words, (), variable="OUTLAST_RESUME_ARGS"),
+    Setting("python", _text, "", variable="OUTLAST_PYTHON"),
+    Setting("requirements", _words, (), variable="OUTLAST_REQUIREMENTS"),
+    Setting("extras", _words, (), variable="OUTLAST_EXTRAS"),
+    Setting("setup", _text, "", variable="OUTLAST_SETUP"),
     Setting("labels", _table(lambda key, value: check_label(f"{key}={value}")), {}, variable="OUTLAST_LABELS"),
     Setting("env", _table(check_env), {}),
 )

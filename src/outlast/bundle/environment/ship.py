@@ -67,8 +67,14 @@ class Shelf:
         return Shipped(digest, manifest, prune=self.prunes.number) if manifest is not None else None
 
     def ship(self, manifest: EnvironmentManifest, wheels: Mapping[str, Path], declaration: str) -> Shipped:
-        """Each write names only what is there already. Killed in between, the next submit goes on where this one ended."""
-        packages = tuple(self._upload(package, wheels[package.wheel]) for package in manifest.packages)
+        """Each write names only what is there already. Killed in between, the next submit goes on where this one ended.
+
+        A package without a wheel is in the home already, as `find` has seen.
+        """
+        packages = tuple(
+            self._upload(package, wheels[package.wheel]) if package.wheel in wheels else package
+            for package in manifest.packages
+        )
         manifest = replace(manifest, packages=packages)
         digest = digest_of(manifest)
         self._put(layout.environment(digest), encode(manifest), lambda: self._manifest(digest) is not None)
