@@ -40,6 +40,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "crash": ("crash",),
     "simulation": ("simulation",),
     "drills": ("drill",),
+    "gcs": ("gcs",),
     "cli": ("cli",),
     "bad_input": ("bad_input",),
     "emulator": ("emulator",),

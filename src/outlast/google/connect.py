@@ -12,5 +12,6 @@ from outlast.google.endpoints import endpoints
 from outlast.google.transport import Transport
 from outlast.google.wire import Wire
 
+
 def connect(environ: Mapping[str, str] = os.environ, *, wire: Wire | None = None) -> Transport:
     return Transport(endpoints(environ), wire or Connections(environ), SYSTEM, SystemRandom(), environ)

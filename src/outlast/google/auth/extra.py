@@ -1,4 +1,4 @@
-"""Keys of service accounts, impersonation and workload federation: by google-auth, over our own wire."""
+"""Keys of service accounts and workload federation: by google-auth, over our own wire."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from outlast.google.wire import NoAnswer, Request, Wire
 CONNECT_SECONDS = 10.0
 STALL_SECONDS = 30.0
 LIVES_SECONDS_DEFAULT = 3600.0
+AWS_TOKEN = "urn:ietf:params:aws:token-type:aws4_request"  # noqa: S105  a name, not a secret
 
 
 class ExtraCredentials:
@@ -30,8 +31,8 @@ class ExtraCredentials:
                 hint="`pip install 'outlast[google]'`, or `gcloud auth application-default login`, which needs nothing",
             ) from error
         try:
-            found, project = google.auth.load_credentials_from_dict(dict(document), scopes=[SCOPE])
-        except (google.auth.exceptions.GoogleAuthError, ValueError, KeyError, TypeError) as error:
+            found = _load(document)
+        except (google.auth.exceptions.GoogleAuthError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise Denied(
                 f"`{source}` holds no credentials that can be used: {error}",
                 hint="make a new key, or `gcloud auth application-default login`",
@@ -43,7 +44,7 @@ class ExtraCredentials:
         self._request = _over(wire, google.auth.transport)
         self.account = str(getattr(found, "service_account_email", None) or document.get("client_email") or source)
         self.quota_project = str(document.get("quota_project_id") or "")
-        self.project = str(project or "")
+        self.project = str(document.get("project_id") or "")
 
     def renew(self) -> Token:
         try:
@@ -62,6 +63,30 @@ class ExtraCredentials:
             return Token(self._credentials.token, LIVES_SECONDS_DEFAULT)
         ends_at = expiry.replace(tzinfo=datetime.timezone.utc).timestamp()
         return Token(self._credentials.token, ends_at - self._clock.now())
+
+
+def _load(document: Mapping[str, Any]) -> Any:
+    """By its kind: a document never chooses code that its kind does not name."""
+    info = dict(document)
+    if info["type"] == "service_account":
+        from google.oauth2 import service_account
+
+        return service_account.Credentials.from_service_account_info(info, scopes=[SCOPE])
+    if info["type"] == "external_account_authorized_user":
+        from google.auth import external_account_authorized_user
+
+        return external_account_authorized_user.Credentials.from_info(info)
+    if info.get("subject_token_type") == AWS_TOKEN:
+        from google.auth import aws
+
+        return aws.Credentials.from_info(info, scopes=[SCOPE])
+    if "executable" in info["credential_source"]:
+        from google.auth import pluggable
+
+        return pluggable.Credentials.from_info(info, scopes=[SCOPE])
+    from google.auth import identity_pool
+
+    return identity_pool.Credentials.from_info(info, scopes=[SCOPE])
 
 
 def _first_words(error: Exception) -> str:

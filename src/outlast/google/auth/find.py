@@ -12,6 +12,7 @@ from outlast.errors import Denied
 from outlast.google.auth import metadata
 from outlast.google.auth.credentials import Anonymous, Credentials
 from outlast.google.auth.gcloud import ADC_FILE, Gcloud, read_json
+from outlast.google.auth.impersonated import ImpersonatedCredentials
 from outlast.google.auth.user import UserCredentials
 from outlast.google.endpoints import Endpoints
 from outlast.google.proxies import is_loopback
@@ -22,12 +23,8 @@ QUOTA_PROJECT = "GOOGLE_CLOUD_QUOTA_PROJECT"
 
 LOGIN_ADC = "gcloud auth application-default login"
 LOGIN = "gcloud auth login"
-EXTRA_KINDS = (
-    "service_account",
-    "impersonated_service_account",
-    "external_account",
-    "external_account_authorized_user",
-)
+EXTRA_KINDS = ("service_account", "external_account", "external_account_authorized_user")
+IMPERSONATED = "impersonated_service_account"
 
 
 def find_credentials(environ: Mapping[str, str], endpoints: Endpoints, wire: Wire, clock: Clock) -> Credentials:
@@ -81,18 +78,19 @@ class _Finder:
     def _read(self, document: Mapping[str, Any], source: str, login: str) -> Credentials | None:
         """None: it belongs to Google, and we talk to an emulator."""
         kind = document.get("type")
-        if self._endpoints.emulated and not is_loopback(
-            urlsplit(str(document.get("token_uri") or document.get("token_url"))).hostname
-        ):
+        if self._endpoints.emulated and not _made_by_emulator(document):
             return None
         if kind == "authorized_user":
             url = str(document["token_uri"]) if self._endpoints.emulated else self._endpoints.tokens
             return UserCredentials(document, self._wire, url, source=source, login=login)
+        if kind == IMPERSONATED and isinstance(document.get("source_credentials"), Mapping):
+            acting = self._read(document["source_credentials"], source, login)
+            return None if acting is None else ImpersonatedCredentials(document, acting, self._wire)
         if kind in EXTRA_KINDS:
             from outlast.google.auth.extra import ExtraCredentials
 
             return ExtraCredentials(document, self._wire, self._clock, source=source)
-        kinds = ", ".join(f"`{one}`" for one in ("authorized_user", *EXTRA_KINDS))
+        kinds = ", ".join(f"`{one}`" for one in ("authorized_user", IMPERSONATED, *EXTRA_KINDS))
         raise Denied(f"`{source}` is of the kind `{kind}`, which outlast cannot use", hint=f"it can use {kinds}")
 
     def _on_emulator(self) -> Credentials:
@@ -109,3 +107,17 @@ class _Finder:
             "no Google login was found: no key is named, gcloud is not logged in, and this is no Google machine",
             hint=f"`{LOGIN_ADC}`, or `--cloud-key KEY.json`",
         )
+
+
+URLS = ("token_uri", "token_url", "service_account_impersonation_url")
+
+
+def _made_by_emulator(document: Mapping[str, Any]) -> bool:
+    """All that it would be sent to is on this machine."""
+    source = document.get("source_credentials")
+    urls = [str(document[name]) for name in URLS if document.get(name)]
+    return (
+        bool(urls)
+        and all(is_loopback(urlsplit(url).hostname) for url in urls)
+        and (not isinstance(source, Mapping) or _made_by_emulator(source))
+    )
