@@ -22,6 +22,7 @@ from outlast.jobs.job import Job
 from outlast.jobs.survey import JobSeen, Unneeded, reach_of, read_head, read_spec, see_jobs, stale_pins, unneeded
 from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
+from outlast.store.store import Entry
 
 OLDER_THAN_SECONDS_DEFAULT = 30 * 86400.0
 HALF_SECONDS_MIN = 86400.0
@@ -166,16 +167,31 @@ def _remove_half(home: Home, half: JobSeen, pruned: Pruned) -> None:
     else:
         pruned.spared.append(half.id)
         return
+    listed = list(home.store.list(job.folder.keys.root))
     if half.spec is not None:
         try:
             home.store.delete(half.spec.key, if_generation=half.spec.generation)
         except PreconditionFailed:
             pruned.spared.append(half.id)
             return
-    keys = [entry.key for entry in home.store.list(job.folder.keys.root) if entry.key != job.folder.keys.head]
-    home.store.purge(keys)
+    # From here on a submit of the same id may begin anew: what it writes has other generations, or other names.
+    for entry in listed:
+        if entry.key.startswith(job.folder.keys.launches):
+            _delete(home, entry)
+    apart = (job.folder.keys.spec, job.folder.keys.head)
+    home.store.purge(
+        [one.key for one in listed if one.key not in apart and not one.key.startswith(job.folder.keys.launches)]
+    )
     home.store.purge(half.rows)
     pruned.items.append(Item("half submit", half.id, home.url, half.bytes))
+
+
+def _delete(home: Home, entry: Entry) -> bool:
+    try:
+        home.store.delete(entry.key, if_generation=entry.generation)
+    except PreconditionFailed:
+        return False
+    return True
 
 
 def _remove_others(home: Home, gone: list[Unneeded], pruned: Pruned, on_progress: OnProgress) -> None:
@@ -185,9 +201,7 @@ def _remove_others(home: Home, gone: list[Unneeded], pruned: Pruned, on_progress
     masses: list[str] = []
     for one in gone:
         if one.shared.is_record(one.entry.key):
-            try:
-                home.store.delete(one.entry.key, if_generation=one.entry.generation)
-            except PreconditionFailed:
+            if not _delete(home, one.entry):
                 pruned.spared.append(one.entry.key)  # somebody wrote it anew, or another prune was here
                 continue
         else:

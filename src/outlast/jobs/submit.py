@@ -25,6 +25,9 @@ from outlast.jobs.world import World
 from outlast.spec.record import decode, encode
 from outlast.spec.spec import Spec
 
+PAST_SECONDS_MIN = 60.0
+"""Clocks are not that far apart within one submit."""
+
 
 @dataclass(frozen=True)
 class Submitted:
@@ -74,11 +77,15 @@ def carry_out(world: World, planned: Plan) -> Submitted:
 
 
 def _spec(job: Job, spec: Spec) -> tuple[Spec, bool]:
-    try:
-        job.folder.store.put(job.folder.keys.spec, encode(spec), if_generation=0)
-    except PreconditionFailed:
-        return job.folder.read_spec(), True
-    return spec, False
+    while True:
+        try:
+            job.folder.store.put(job.folder.keys.spec, encode(spec), if_generation=0)
+        except PreconditionFailed:
+            try:
+                return job.folder.read_spec(), True
+            except KeyMissing:
+                continue  # it was deleted at this moment
+        return spec, False
 
 
 def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **changes: object) -> LaunchRecord:
@@ -99,12 +106,30 @@ def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **
         try:
             job.folder.store.put(key, encode(record), if_generation=0)
         except PreconditionFailed:
-            there = decode(LaunchRecord, job.folder.store.get(key).data, key)
+            try:
+                there, generation = _read_launch(job, key)
+                if number == 1 and _is_past(job, spec, there):
+                    job.folder.store.put(key, encode(record), if_generation=generation)
+                    return record
+            except (KeyMissing, PreconditionFailed):
+                continue  # it was removed, or replaced, at this moment
             if there.id == record.id or number == 1:
                 return there
             record = replace(record, launch=record.launch + 1)
         else:
             return record
+
+
+def _read_launch(job: Job, key: str) -> tuple[LaunchRecord, int]:
+    stored = job.folder.store.get(key)
+    return decode(LaunchRecord, stored.data, key), stored.generation
+
+
+def _is_past(job: Job, spec: Spec, there: LaunchRecord) -> bool:
+    """A first launch that is older than its spec was left by a job of the same id that was deleted: its removal may be under way."""
+    if there.launched_at >= spec.submitted_at - PAST_SECONDS_MIN:
+        return False
+    return not any(entry.key == job.folder.keys.head for entry in job.folder.store.list(job.folder.keys.head, limit=1))
 
 
 def index(job: Job, spec: Spec, record: LaunchRecord) -> None:
