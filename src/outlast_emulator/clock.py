@@ -7,6 +7,11 @@ from datetime import datetime, timezone
 from email.utils import formatdate
 
 
+def utc_now() -> datetime:
+    """The system's, for what is checked by clients that know no skew."""
+    return datetime.now(timezone.utc)
+
+
 def monotonic() -> float:
     return time.monotonic()
 

@@ -87,6 +87,10 @@ class Emulator:
             sys.stderr.write(f"bug in `{request.method_id}`: {request.verb} {request.path}\n{traceback.format_exc()}")
             return request.route.render(ApiError(500, "backendError", "Backend Error"))
 
+    def tick(self) -> None:
+        """About once a second, from the server's loop."""
+        self.ledger.keep_changes()
+
     def close(self) -> None:
         self.ledger.keep()
         self.storage.close()

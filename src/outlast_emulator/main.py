@@ -14,7 +14,10 @@ from pathlib import Path
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.storage.model import InUse
 from outlast_emulator.variables import variables
+from outlast_emulator.wire.certificate import Tls
 from outlast_emulator.wire.server import Server
+
+ENDING = {signal.SIGINT, signal.SIGTERM}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,18 +40,21 @@ def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[s
         sys.stderr.write(f"error: another emulator uses `{data}`\n\nhint: end it, or choose another `--data`\n")
         return 2
     try:
-        server = Server(emulator, port=port)
+        server = Server(emulator, port=port, tls=Tls(data / "tls"))
     except OSError as error:
         sys.stderr.write(
             f"error: port {port} of 127.0.0.1: {error.strerror}\n\nhint: leave `--port` away: one is found\n"
         )
         return 2
+    if not command:
+        # Before there are threads, which inherit it: the signal is to find nobody but `sigwait`.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     server.start()
     try:
         if command:
             return _run_command(command, server.url)
         _say(server.url, as_json)
-        _wait_for_signal()
+        signal.sigwait(ENDING)
         return 0
     finally:
         server.stop()
@@ -60,14 +66,9 @@ def _say(url: str, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"url": url, "pid": os.getpid(), "variables": found}) + "\n")
     else:
+        sys.stderr.write(f"Google's APIs are at {url}; Ctrl-C ends them. Elsewhere, first:\n")
         sys.stdout.write("".join(f"export {name}={value}\n" for name, value in found.items()))
     sys.stdout.flush()
-
-
-def _wait_for_signal() -> None:
-    wanted = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
-    signal.sigwait(wanted)
 
 
 def _run_command(command: list[str], url: str) -> int:

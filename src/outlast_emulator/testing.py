@@ -116,10 +116,11 @@ def running(
 @contextmanager
 def _inside(data: Path, port: int, time_scale: float) -> Iterator[Running]:
     from outlast_emulator.emulator import Emulator
+    from outlast_emulator.wire.certificate import Tls
     from outlast_emulator.wire.server import Server
 
     emulator = Emulator(data, time_scale=time_scale)
-    server = Server(emulator, port=port)
+    server = Server(emulator, port=port, tls=Tls(data / "tls"))
     server.start()
     try:
         yield Running(server.url, data, inside=emulator)

@@ -31,11 +31,12 @@ def operation_class(method_id: str) -> str:
 
 
 class Ledger:
-    """Totals survive a restart up to the last `keep`; a killed emulator loses at most what it spent since."""
+    """Totals survive a restart up to the last `keep`: a killed emulator forgets about a second."""
 
     def __init__(self, storage: Storage, record: Record) -> None:
         self._storage = storage
         self._record = record
+        self._kept_calls = 0
         text = storage.database.note(NOTE)
         self._earlier: float = json.loads(text)["usd_total"] if text else 0.0
 
@@ -56,6 +57,13 @@ class Ledger:
             if kind:
                 classes[kind] += count
         return {"class_a": classes["A"], "class_b": classes["B"], "by_method": counts}
+
+    def keep_changes(self) -> None:
+        """`keep`, if there was a call since the last time."""
+        calls = self._record.total()
+        if calls != self._kept_calls:
+            self._kept_calls = calls
+            self.keep()
 
     def keep(self) -> None:
         self._storage.database.keep_note(NOTE, json.dumps({"usd_total": self.document()["usd_total"]}))

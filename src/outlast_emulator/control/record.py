@@ -46,6 +46,10 @@ class Record:
             for method, verb, path, query, headers, status in entries
         ]
 
+    def total(self) -> int:
+        with self._lock:
+            return self.counts.total()
+
     def counted(self) -> dict[str, int]:
         with self._lock:
             return dict(sorted(self.counts.items()))

@@ -13,6 +13,9 @@ from outlast_emulator.wire import head as heads
 from outlast_emulator.wire import sending
 from outlast_emulator.wire.bodies import PIECE_BYTES, BodyCut, ChunkedBody, SocketBody
 
+CONTROL = "/_emulator/"
+"""What a cut network does not cut."""
+
 SILENCE_SECONDS_MAX = 600.0
 """A client that sends or takes nothing for so long, in the middle of a request, is gone."""
 
@@ -50,6 +53,8 @@ class Connection:
         begun = bytes(self.buffer)
         self.buffer.clear()
         try:
+            if not head.path.startswith(CONTROL):
+                self._watch()
             if head.expects and not self.told_to_go_on and not begun:
                 self.go_on()
             body: SocketBody | ChunkedBody

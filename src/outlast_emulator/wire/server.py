@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from outlast_emulator.clock import monotonic
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.request import Request
@@ -22,16 +23,16 @@ from outlast_emulator.response import FileSlice, Response, pieces
 from outlast_emulator.wire import head as heads
 from outlast_emulator.wire import sending
 from outlast_emulator.wire.bodies import MemoryBody
-from outlast_emulator.wire.connection import Connection
+from outlast_emulator.wire.connection import CONTROL, Connection
 from outlast_emulator.wire.crew import Crew
 
 SMALL_BYTES = 256 << 10
 """A body up to here is collected in memory by the loop."""
 
 BACKLOG = 1024
+TICK_SECONDS = 1.0
 RECEIVE_BYTES = 512 << 10
 TLS_FIRST_BYTE = b"\x16"
-CONTROL = "/_emulator/"
 
 
 class Server:
@@ -70,6 +71,7 @@ class Server:
         """Until `stop`."""
         self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         self._selector.register(self._wakes, selectors.EVENT_READ, self._take_back)
+        ticked_at = 0.0
         while not self._stopping:
             for key, _ in self._selector.select(1.0):
                 if isinstance(key.data, Connection):
@@ -80,6 +82,9 @@ class Server:
                 for connection in self._held:
                     connection.close()
                 self._held.clear()
+            if monotonic() - ticked_at > TICK_SECONDS:
+                ticked_at = monotonic()
+                self.emulator.tick()
         self._listener.close()
         for key in list(self._selector.get_map().values()):
             if isinstance(key.data, Connection):
