@@ -61,6 +61,12 @@ def test_out_of_memory_and_a_full_disk_are_not_retried() -> None:
         assert (judged.cause, judged.next, judged.state) == (cause, Next.FINAL, State.FAILED)
 
 
+def test_a_trainer_that_somebody_killed_goes_on_whatever_its_retries() -> None:
+    judged = judge(Exit(137, killed=True), told=None, stalled=False, retries=0, head=HEAD)
+    assert (judged.cause, judged.next, judged.state) == (Cause.KILLED, Next.SAME_MACHINE, None)
+    assert verdict(137) == (Cause.FAILED, Next.FINAL, State.FAILED)  # ended by us, for no reason that it was told
+
+
 def test_a_stalled_trainer_and_one_that_left_by_itself_are_started_again() -> None:
     assert verdict(137, stalled=True) == (Cause.STALLED, Next.SAME_MACHINE, None)
     assert verdict(75) == (Cause.PREEMPTED, Next.SAME_MACHINE, None)

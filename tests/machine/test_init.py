@@ -37,7 +37,7 @@ def read_int(path: Path) -> int:
 )
 def test_the_exit_code_is_on_disk_as_a_shell_would_say_it(bench: Bench, script: str, code: int) -> None:
     child, exit = bench.finish(script)
-    assert (exit.code, exit.out_of_memory, exit.disk_full) == (code, False, False)
+    assert (exit.code, exit.out_of_memory, exit.disk_full, exit.killed) == (code, False, False, code == 137)
     assert json.loads(bench.paths.exit(1).read_text())["code"] == code
     assert child.saved(0, last=True) is None
 
@@ -166,12 +166,13 @@ def test_memory_that_ran_out_is_told_from_a_kill_by_us(
     kills.write_text("8")
     trainer.send(signal.SIGKILL)
     exit = wait_for_exit(child)
-    assert exit.code == 137 and exit.out_of_memory
+    assert exit.code == 137 and exit.out_of_memory and not exit.killed
     child = bench.run(WAIT, attempt=2)
     until(lambda: log(child), "it runs")
     kills.write_text("9")
     child.end()
-    assert child.exit() is not None and not child.exit().out_of_memory  # type: ignore[union-attr]
+    ended = child.exit()
+    assert ended is not None and ended.code == 137 and not ended.out_of_memory and not ended.killed
 
 
 def test_a_full_disk_is_told_from_other_failures(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

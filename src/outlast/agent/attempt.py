@@ -113,7 +113,7 @@ class AttemptLife(Commits):
             self._finish(Verdict(Cause.DISK_FULL, Next.FINAL, State.FAILED, "the machine's disk was full"), None)
             return False
         args = self.launch.args if self.launch.args is not None else self.spec.args
-        resumed = checkpoint is not None and not checkpoint.adopted
+        resumed = checkpoint is not None and life.counts(checkpoint)
         self.child.start(
             Start(
                 job=self.spec.job,
@@ -176,7 +176,7 @@ class AttemptLife(Commits):
         """A rank that has ended ends the attempt, by its own reason."""
         self.child.end()
         self.vigil.stalled = self.vigil.stalled or worker.stalled
-        return Exit(worker.exit_code, worker.out_of_memory, worker.disk_full)
+        return Exit(worker.exit_code, worker.out_of_memory, worker.disk_full, worker.killed)
 
     def _conclude(self, exit: Exit) -> After:
         """The exit code is on disk. Log, last checkpoint, head, outputs: in this order, so that each names only what is there."""
@@ -221,6 +221,7 @@ class AttemptLife(Commits):
             out_of_memory=exit.out_of_memory,
             disk_full=exit.disk_full,
             stalled=self.vigil.ended_as_stalled,
+            killed=exit.killed,
         )
         self._patiently(lambda: self.folder.create(self.folder.keys.exit(self.number, self.place.rank), record))
         while True:

@@ -81,6 +81,8 @@ class Exit:
 
     out_of_memory: bool = False
     disk_full: bool = False
+    killed: bool = False
+    """By SIGKILL, and neither by us nor for want of memory: somebody outside did it."""
 
 
 class Child(Protocol):

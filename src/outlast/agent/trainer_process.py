@@ -68,10 +68,13 @@ class Trainer:
     def conclude(self, status: int, *, killed_by_us: bool) -> None:
         """In place before anybody is told."""
         code = os.waitstatus_to_exitcode(status)
-        killed = code == -signal.SIGKILL and not killed_by_us
+        # A shell says 137 of what it ran.
+        killed = code in (-signal.SIGKILL, 128 + signal.SIGKILL) and not killed_by_us
+        out_of_memory = killed and system.oom_kills() > self.oom_kills
         document = {
             "code": code if code >= 0 else 128 - code,
-            "out_of_memory": killed and system.oom_kills() > self.oom_kills,
+            "out_of_memory": out_of_memory,
+            "killed": killed and not out_of_memory,
             "disk_full": code != 0 and not killed_by_us and _disk_full(self.paths.run),
         }
         try:

@@ -42,6 +42,8 @@ def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head:
         return Verdict(Cause.OUT_OF_MEMORY, Next.FINAL, State.FAILED, "the machine ran out of memory")
     if exit.disk_full:
         return Verdict(Cause.DISK_FULL, Next.FINAL, State.FAILED, "the machine's disk was full")
+    if exit.killed:
+        return Verdict(Cause.KILLED, Next.SAME_MACHINE, reason="somebody killed the trainer (signal 9)")
     return _bug(exit, retries, head)
 
 

@@ -17,7 +17,7 @@ ERASE_LINE = "\r\x1b[K"
 FOLDED_COLOURS_MAX = 8
 """How many colour changes of overwritten text are carried over to what is shown instead of it."""
 
-TOLD_CAUSES = frozenset({"preempted", "stalled", "stopped", "moved"})
+TOLD_CAUSES = frozenset({"preempted", "killed", "stalled", "stopped", "moved"})
 
 
 class Display(Protocol):

@@ -155,7 +155,7 @@ def committed(head: Head, manifest: Manifest, now: float, seconds: Mapping[str, 
 def machine_life_seconds(head: Head) -> float | None:
     """How long machines have lived so far, on average; None while none was taken away."""
     ended = [one for one in head.attempts.values() if one.ended_at is not None]
-    taken = sum(1 for one in ended if one.cause is Cause.PREEMPTED)
+    taken = sum(1 for one in ended if one.cause in (Cause.PREEMPTED, Cause.KILLED))
     return sum((one.ended_at or 0.0) - one.started_at for one in ended) / taken if taken else None
 
 

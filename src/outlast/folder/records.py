@@ -39,6 +39,9 @@ class Cause(enum.Enum):
     FAILED = "failed"
     PREEMPTED = "preempted"
     STALLED = "stalled"
+    KILLED = "killed"
+    """The trainer alone, by somebody outside: the machine is well, and the job goes on."""
+
     STOPPED = "stopped"
     EXPIRED = "expired"
     OUT_OF_MEMORY = "out of memory"
@@ -257,6 +260,7 @@ class WorkerExit:
     out_of_memory: bool = False
     disk_full: bool = False
     stalled: bool = False
+    killed: bool = False
 
 
 @dataclass(frozen=True)

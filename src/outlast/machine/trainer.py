@@ -159,7 +159,9 @@ class ProcessChild:
         if self._exit is None and self._attempt is not None:
             document = files.read_json(self.paths.exit(self._attempt))
             if document is not None:
-                self._exit = Exit(document["code"], document["out_of_memory"], document["disk_full"])
+                self._exit = Exit(
+                    document["code"], document["out_of_memory"], document["disk_full"], document["killed"]
+                )
         return self._exit
 
     def tell(self, notice: Notice) -> None:

@@ -17,7 +17,7 @@ EXIT_OF_STATE = {
     State.STOPPED.value: EXIT_STOPPED,
     State.EXPIRED.value: EXIT_LIMIT,
 }
-PREEMPTIONS = (Cause.PREEMPTED,)
+PREEMPTIONS = (Cause.PREEMPTED, Cause.KILLED)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ def _anything(random: Random, seed: int) -> Options:
         bugs=_some(random, 0.15, steps, 3),
         bug_for_ever_at=random.randint(1, steps) if random.random() < 0.05 else None,
         out_of_memory=_some(random, 0.1, steps, 1),
+        kills=_some(Random(f"kills {seed}"), 0.15, steps, 3),
         hangs=_some(random, 0.15, steps, 2),
         stall_seconds=random.uniform(40.0, 120.0),
         max_run_seconds=random.uniform(200.0, 900.0) if random.random() < 0.15 else 24 * 3600.0,

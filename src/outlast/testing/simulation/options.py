@@ -25,7 +25,7 @@ BLOWS = (
 """Faults that come at a moment."""
 
 CIRCUMSTANCES = ("boot failed", "no capacity", "late start", "engine call failed")
-SCRIPT = ("exit code", "out of memory", "hang", "notice ignored", "file changed while taken")
+SCRIPT = ("exit code", "out of memory", "trainer killed", "hang", "notice ignored", "file changed while taken")
 CONSEQUENCES = (
     "412 after own lost answer",
     "duplicate machine",
@@ -54,6 +54,9 @@ class Options:
     bugs: tuple[int, ...]
     bug_for_ever_at: int | None
     out_of_memory: tuple[int, ...]
+    kills: tuple[int, ...]
+    """Steps after which somebody kills the trainer alone."""
+
     hangs: tuple[int, ...]
     stall_seconds: float
     max_run_seconds: float

@@ -51,7 +51,7 @@ def liveness_seconds(options: Options) -> float:
     training = 1.3 * options.steps * options.step_seconds + options.save_seconds * (
         2 + options.steps / options.save_every
     )
-    troubles = len(options.bugs) + len(options.out_of_memory) + len(options.hangs) + 1
+    troubles = len(options.bugs) + len(options.out_of_memory) + len(options.kills) + len(options.hangs) + 1
     start_up = 120.0
     grace = 200.0 * (len(options.people.stops) + 1)
     late = 420.0 if "late start" in options.chances else 0.0

@@ -131,6 +131,7 @@ def _again(random: Random, options: Options) -> Options:
         bugs=(),
         bug_for_ever_at=None,
         out_of_memory=(),
+        kills=(),
         hangs=(),
         fault_seconds=random.uniform(100.0, 300.0),
         people=People(True, deletes=(random.uniform(60.0, 200.0),)),

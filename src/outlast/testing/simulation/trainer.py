@@ -31,6 +31,7 @@ class Habits:
 
     bug_for_ever_at: int | None = None
     out_of_memory: list[int] = field(default_factory=list)
+    kills: list[int] = field(default_factory=list)
     hangs: list[int] = field(default_factory=list)
     """Steps after which it does nothing any more, once each."""
 
@@ -144,6 +145,11 @@ class Trainers:
             habits.out_of_memory.remove(step)
             self._history.fault("out of memory")
             victim.ended(Exit(EXIT_KILLED, out_of_memory=True))
+            return True
+        if step in habits.kills:
+            habits.kills.remove(step)
+            self._history.fault("trainer killed")
+            victim.ended(Exit(EXIT_KILLED, killed=True))
             return True
         if step in habits.bugs or step == habits.bug_for_ever_at:
             if step in habits.bugs:

@@ -53,6 +53,7 @@ class World:
             list(options.bugs),
             options.bug_for_ever_at,
             list(options.out_of_memory),
+            list(options.kills),
             list(options.hangs),
         )
         self.truth = Truth(self)

@@ -56,7 +56,8 @@ class TrainersObey(Check):
         machine = next(one for one in world.cloud.machines if one.uid == event.machine)
         attempt = machine.child.training_attempt
         well = not world.stormy and max(machine.quiet_until, world.calm_since()) < event.at
-        quiet = not (self.options.bugs or self.options.out_of_memory or self.options.bug_for_ever_at)
+        options = self.options
+        quiet = not (options.bugs or options.out_of_memory or options.kills or options.bug_for_ever_at)
         able = quiet and world.training.library and not self.options.ignores_notices and self.options.workers == 1
         slow = (
             2 * self.options.step_seconds + 2 * self.options.save_seconds + UPLOAD_CHUNKS * self.options.chunk_seconds
