@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from outlast.errors import Damaged, NotFound, OutlastError, UsageError
 from outlast.folder.content import download, pinned, select
 from outlast.folder.home import Home
+from outlast.folder.prunes import newest_prune
 from outlast.folder.records import Head, Manifest
 from outlast.jobs import delete, look, resume, stop, submit
 from outlast.jobs import world as jobs_world
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
+from outlast.jobs.plan import Plan
 from outlast.spec.spec import Machine, Provenance, Spec, Target, TargetKind
 from outlast.testing.simulation.clock import SimulatedClock
 from outlast.testing.simulation.engine import SimulatedEngine
@@ -91,9 +93,19 @@ class Users:
     def _submit(self, flag: str) -> Callable[[jobs_world.World], Any]:
         def body(laptop: jobs_world.World) -> None:
             home = laptop.home(URL)
-            # Bundle and interpreter are chosen before anything is written for the job; here there is neither.
+            # Code, environment and data are shipped before anything is written for the job; here there are none.
             nothing: Any = None
-            submit.carry_out(laptop, submit.Plan(self._spec(flag), home, nothing, nothing))
+            planned = Plan(
+                self._spec(flag),
+                home,
+                packed=nothing,
+                interpreter=nothing,
+                asked=nothing,
+                prune=newest_prune(home.store),
+                prepared=nothing,
+                equipment=nothing,
+            )
+            submit.carry_out(laptop, planned)
 
         return body
 
