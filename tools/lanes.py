@@ -42,6 +42,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "drills": ("drill",),
     "gcs": ("gcs",),
     "cli": ("cli",),
+    "environments": ("environments",),
     "bad_input": ("bad_input",),
     "emulator": ("emulator",),
     "project": ("project",),
