@@ -89,7 +89,7 @@ def by_integers(crc: int, data: bytes) -> int:
     return _by_table(crc, data)
 
 
-def _extend_by_integers(crc: int, data: bytes) -> int:
+def extended_by_integers(crc: int, data: bytes) -> int:
     return by_integers(crc ^ 0xFFFFFFFF, data) ^ 0xFFFFFFFF
 
 
@@ -97,9 +97,9 @@ def _choose() -> Callable[[int, bytes], int]:
     try:
         import google_crc32c
     except ImportError:
-        return _extend_by_integers
+        return extended_by_integers
     if google_crc32c.implementation != "c":
-        return _extend_by_integers
+        return extended_by_integers
     found: Callable[[int, bytes], int] = google_crc32c.extend
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 PIECE_BYTES = 1 << 20
 LINE_BYTES_MAX = 4096
+HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
 class BodyCut(ConnectionError):
@@ -76,10 +77,9 @@ class ChunkedBody:
             raise BodyCut("a chunk that is longer than its length")
         self._begun = True
         text = self._line().split(b";")[0].strip()
-        try:
-            self._left = int(text, 16)
-        except ValueError as error:
-            raise BodyCut("a chunk without a length") from error
+        if not text or not set(text) <= HEX or len(text) > 16:
+            raise BodyCut("a chunk without a length")
+        self._left = int(text, 16)
         if self._left == 0:
             while self._line():
                 pass

@@ -67,7 +67,10 @@ class Connection:
             _drain(body)
             date = self._emulator.clock.http_date()
             sending.send(self.sock, head.verb, response, date, self._watch, keep_alive=head.keep_alive)
-        except (BodyCut, OSError):
+        except sending.Gone:
+            self.close()  # in order, so that what was sent arrives
+            return False
+        except OSError:
             sending.reset(self.sock)
             return False
         if not head.keep_alive:

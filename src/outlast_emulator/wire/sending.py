@@ -12,6 +12,7 @@ from http import HTTPStatus
 
 from outlast_emulator.clock import monotonic, pause
 from outlast_emulator.response import PIECE_BYTES, FileSlice, Response, WireFault, pieces
+from outlast_emulator.wire.bodies import BodyCut
 
 _WORDS = {status.value: status.phrase for status in HTTPStatus} | {308: "Resume Incomplete"}
 
@@ -59,6 +60,8 @@ def send(
         else:
             sock.sendall(head, getattr(socket, "MSG_MORE", 0) if not isinstance(sock, ssl.SSLSocket) else 0)
             _send_body(sock, body, watch)
+    except BodyCut:
+        raise  # the network was cut: nothing is to end in order
     except OSError as error:
         raise Gone from error
     finally:
