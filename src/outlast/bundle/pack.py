@@ -17,7 +17,7 @@ from outlast.bundle.git import Dirty
 from outlast.bundle.listing import File, excess_of
 from outlast.bundle.memory import Kept, Memory
 from outlast.bundle.publish import find_record, serves
-from outlast.bundle.report import REPORTED_MAX, LeftOut, is_shipped, named_by, script_of
+from outlast.bundle.report import REPORTED_MAX, LeftOut, is_shipped, named_by, named_by_args, script_of
 from outlast.bundle.see import Seen, see
 from outlast.bundle.ship import nothing_to_ship, ship_all, ship_changes
 from outlast.clock import Clock
@@ -49,14 +49,20 @@ def pack(
     cache: Path,
     clock: Clock,
     target: Target | None = None,
+    args: Sequence[str] = (),
+    links: Sequence[str] = (),
+    plain: bool = False,
 ) -> Packed:
-    """Ships the directory as it is now. With a target, it must be among what is shipped, and what it names is looked for too."""
+    """Ships the directory as it is now. With a target, it must be among what is shipped, and what it and `args` name is looked for too.
+
+    `links`: names that something else takes in the working directory. `plain`: the directory is a commit's, see `see`.
+    """
     directory = _checked(directory)
     extra = [Path(os.path.abspath(one)) for one in extra]
     memory = Memory(cache)
     contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store))
     with ExitStack() as stack:
-        seen = see(directory, extra, _apart(directory, store, cache), memory, clock.now(), stack)
+        seen = see(directory, extra, _apart(directory, store, cache), memory, clock.now(), stack, plain=plain)
         if _is_there(seen, store, contents):
             assert seen.before is not None
             kept = seen.before
@@ -68,8 +74,11 @@ def pack(
     if target is not None:
         shipped = set(kept.tree.complete().paths)
         _check_target(target, shipped, directory)
+        _check_links(links, shipped)
+        left_out = [one for one in left_out if one.path.partition("/")[0] not in links]
         told = {one.path for one in left_out}
-        left_out += [one for one in named_by(directory, target, shipped) if one.path not in told]
+        named = [*named_by(directory, target, shipped), *named_by_args(directory, args, shipped)]
+        left_out += [one for one in named if one.path not in told and one.path.partition("/")[0] not in links]
     return Packed(
         digest=kept.digest,
         files=kept.files,
@@ -173,6 +182,16 @@ def _check_target(target: Target, shipped: set[bytes], directory: Path) -> None:
             f"`{script}` is there and is left out of the bundle, by git's or `.outlastignore`'s rules",
             hint=f"`git -C {directory} check-ignore -v {script}` tells which; `git add -f {script}` ships it",
         )
+
+
+def _check_links(links: Sequence[str], shipped: set[bytes]) -> None:
+    for link in links:
+        name = os.fsencode(link)
+        if any(path == name or path.startswith(name + b"/") for path in shipped):
+            raise UsageError(
+                f"`--link {link}`: the bundle has a `{link}` of its own",
+                hint=f"list `{link}` in `.outlastignore`, or link a directory of another name",
+            )
 
 
 def _apart(directory: Path, store: Store, cache: Path) -> list[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ ENTRIES_MEASURED_MAX = 20_000
 
 SCRIPT_BYTES_MAX = 1 << 20
 MENTIONS_MAX = 2000
+PATH_LENGTH_MAX = 1000
 REPORTED_MAX = 200
 
 BY_GIT = "ignored by git"
@@ -75,6 +76,25 @@ def named_by(directory: Path, target: Target, shipped: Collection[bytes]) -> lis
     return list(found.values())
 
 
+def named_by_args(directory: Path, args: Sequence[str], shipped: Collection[bytes]) -> list[LeftOut]:
+    """What the script's arguments name, is there, and will not be where the script runs."""
+    found: dict[str, LeftOut] = {}
+    for arg in args[:MENTIONS_MAX]:
+        for word in {arg, arg.partition("=")[2]}:
+            if not word or word.startswith("-") or os.path.isabs(word) or "\0" in word or len(word) > PATH_LENGTH_MAX:
+                continue
+            path = os.path.normpath(word)
+            if path.startswith("../"):
+                size = _bytes_outside(directory, path)
+                why = f"outside of `{directory.name}`, and the arguments name it; `--dataset` takes it along"
+            else:
+                size = _missing_bytes(directory, path, shipped)
+                why = "the arguments name it; `--dataset` takes it along"
+            if size is not None:
+                found.setdefault(path, LeftOut(path, size, why))
+    return list(found.values())
+
+
 def script_of(target: Target) -> str:
     """The file in which the target begins, as it stands in the bundle."""
     if target.kind is not TargetKind.MODULE:
@@ -118,6 +138,11 @@ def _missing_bytes(directory: Path, path: str, shipped: Collection[bytes]) -> in
         size = _measure(source, [ENTRIES_MEASURED_MAX])
         return size or None
     return os.stat(source).st_size if kind == stat.S_IFREG else None
+
+
+def _bytes_outside(directory: Path, path: str) -> int | None:
+    source = os.fsencode(directory) + b"/" + os.fsencode(path)
+    return _measure(source, [ENTRIES_MEASURED_MAX]) if os.path.lexists(source) else None
 
 
 def _is_environment(path: bytes) -> bool:

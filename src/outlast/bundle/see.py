@@ -73,17 +73,25 @@ class Fresh:
 
 
 def see(
-    directory: Path, extra: Sequence[Path], apart: Sequence[bytes], memory: Memory, now: float, closing: ExitStack
+    directory: Path,
+    extra: Sequence[Path],
+    apart: Sequence[bytes],
+    memory: Memory,
+    now: float,
+    closing: ExitStack,
+    *,
+    plain: bool = False,
 ) -> Seen:
+    """`plain`: the directory is a commit's, and all that is in it counts, whatever ignore files of git's say."""
     name = tree_name([directory, *extra])
     text = ignore_text(directory)
-    with Surveyor(directory) as surveyor:
+    with Surveyor(directory, ask=not plain) as surveyor:
         before = memory.recall(name)
         changed = before.tree.glance() if before is not None else None
         survey = surveyor.finish()
     selections = [select_extra(path, directory, text, apart) for path in extra]
     if survey is None:
-        selections.append(select_walked(directory, text, apart))
+        selections.append(select_walked(directory, text, apart, honour_gitignore=not plain))
     key = _key(survey, selections, rules_digest(text, apart))
     if before is not None and before.key == key and changed is not None and _recent(before, now):
         left_out = [LeftOut(*one) for one in before.left_out]

@@ -74,9 +74,10 @@ class Survey:
 class Surveyor:
     """Asks at once and listens later, so that we can look at files meanwhile."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, ask: bool = True) -> None:
+        """Without `ask` git has nothing to say, whatever lies around the directory."""
         self._directory = directory
-        self._top = git_top(directory)
+        self._top = git_top(directory) if ask else None
         self._program = git_program() if self._top is not None else None
         self._names = Question(self._program, directory, *NAMES) if self._program is not None else None
 

@@ -12,6 +12,9 @@ def data_options(callback: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option(
+                "--git", "git", metavar="URL[@REF]", help="Ship this commit instead of the directory that you stand in."
+            ),
+            click.option(
                 "--dataset",
                 "datasets",
                 multiple=True,
@@ -52,6 +55,7 @@ def data_options(callback: Callable[..., Any]) -> Callable[..., Any]:
 def data_asked(given: dict[str, Any]) -> dict[str, Any]:
     """The fields of a request that these options fill."""
     return {
+        "git": given.get("git") or "",
         "datasets": tuple(given.get("datasets", ())),
         "dataset_mode": given.get("dataset_mode") or "copy",
         "config_files": tuple(given.get("config_files", ())),

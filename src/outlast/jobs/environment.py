@@ -51,7 +51,7 @@ class Equipment:
 
 def equip(world: World, asked: Asked, home: Home, engine: Engine, directory: Path, target: Target) -> Equipment:
     """Errors come before anything is written; what was shipped is in the home."""
-    interpreter = choose_python(directory, world.environ, cache=world.cache_dir, asked=asked.python)
+    interpreter = choose_python(Path(asked.directory).absolute(), world.environ, cache=world.cache_dir, asked=asked.python)
     needed = imported(directory, target, asked, world.cache_dir)
     declared = _declared(asked, directory, target, engine, interpreter)
     frozen = declared is None and not engine.capabilities.same_machine

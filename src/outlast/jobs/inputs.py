@@ -31,8 +31,9 @@ class Inputs:
     links: tuple[str, ...]
 
 
-def check_inputs(asked: Asked, directory: Path, engine: Engine) -> Inputs:
-    config: Mapping[str, Any] | None = merged_config(asked.config_files, asked.config_values, directory)
+def check_inputs(asked: Asked, directory: Path, engine: Engine, code: Path) -> Inputs:
+    """`code`: where configurations are looked for that are not in the directory: those of a commit that is shipped."""
+    config: Mapping[str, Any] | None = merged_config(asked.config_files, asked.config_values, directory, code)
     datasets = asked.datasets or _from_config(config)
     if config is not None and asked.datasets:
         config = _overridden(config, asked.datasets)

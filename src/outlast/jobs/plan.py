@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from outlast import __version__
-from outlast.bundle.pack import Packed, pack
+from outlast.bundle.pack import Packed
 from outlast.bundle.python import Interpreter
 from outlast.errors import UsageError
 from outlast.folder.home import Home
@@ -17,12 +17,13 @@ from outlast.folder.sound import legal_path
 from outlast.jobs import secrets
 from outlast.jobs.adopt import choose_source
 from outlast.jobs.asked import Asked
+from outlast.jobs.code import choose_code, ship_code
 from outlast.jobs.datasets import Given
 from outlast.jobs.environment import Equipment, equip, equipment_like
 from outlast.jobs.inputs import check_inputs, datasets_of, ship_datasets
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
-from outlast.spec.spec import Machine, Provenance, Spec, Target
+from outlast.spec.spec import Machine, Provenance, Spec
 from outlast.spec.target import parse_target
 from outlast.store.registry import Prepared
 
@@ -56,14 +57,16 @@ class Plan:
 
 def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     """Checks all that can be checked before anything is started, and packs the bundle, unless `shipped` has just done so."""
-    directory = Path(asked.directory).absolute()
+    here = Path(asked.directory).absolute()
+    code = choose_code(world, asked, here)
+    directory = code.directory
     target = parse_target(asked.target, directory)
     name = asked.name or name_of_target(asked.target)
     engine = world.engine(asked.on or ENGINE_DEFAULT)
     machine = Machine(asked.cpus, asked.gpus)
     engine.check(machine, workers=1)
-    inputs = check_inputs(asked, directory, engine)
-    references = secrets.checked(asked.secrets, asked.env, directory, engine)
+    inputs = check_inputs(asked, here, engine, directory)
+    references = secrets.checked(asked.secrets, asked.env, here, engine)
     values = secrets.read_values(world, references.values())
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else world.prepare_home(asked.home, asked.project, asked.region)
@@ -71,8 +74,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     prune = shipped.prune if shipped else newest_prune(home.store)
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
     equipment = equipment or equip(world, asked, home, engine, directory, target)
-    packed = shipped.packed if shipped else _pack(world, home, asked, directory, target)
-    given = ship_datasets(world, home.store, inputs, asked, directory)
+    packed = shipped.packed if shipped else ship_code(world, home.store, code, asked, target, inputs.links)
+    given = ship_datasets(world, home.store, inputs, asked, here)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
         name=name,
@@ -84,7 +87,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
             python_version=equipment.interpreter.version,
             commit=packed.commit,
             dirty=packed.dirty,
-            directory=str(directory),
+            directory=code.shown,
         ),
         submitted_at=home.store.now(),
         args=asked.args,
@@ -110,17 +113,6 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         drill=asked.drill,
     )
     return Plan(spec, home, packed, equipment.interpreter, asked, prune, prepared, equipment, values, given)
-
-
-def _pack(world: World, home: Home, asked: Asked, directory: Path, target: Target) -> Packed:
-    return pack(
-        home.store,
-        directory,
-        extra=[Path(one).absolute() for one in asked.extra_dirs],
-        cache=world.cache_dir,
-        clock=world.clock,
-        target=target,
-    )
 
 
 def _inside(path: str, option: str, directory: Path) -> str:

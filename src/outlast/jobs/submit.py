@@ -44,10 +44,10 @@ def submit(world: World, asked: Asked) -> Submitted:
 
 def submit_many(world: World, many: Iterable[Asked]) -> list[Submitted]:
     """The bundle is packed once for all that ship the same directories."""
-    packed: dict[tuple[str, tuple[str, ...], str | None], Plan] = {}
+    packed: dict[tuple[object, ...], Plan] = {}
     submitted: list[Submitted] = []
     for asked in many:
-        key = (asked.directory, asked.extra_dirs, asked.home)
+        key = (asked.directory, asked.extra_dirs, asked.home, asked.git, asked.links)
         planned = plan(world, asked, shipped=packed.get(key))
         packed[key] = planned
         submitted.append(carry_out(world, planned))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,13 +20,16 @@ DEPTH_MAX = 50
 SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 
 
-def merged_config(files: Sequence[str], values: Sequence[str], directory: Path) -> dict[str, Any] | None:
-    """Left to right, tables deeply, everything else replaced; then the single values. None: nothing was given."""
+def merged_config(files: Sequence[str], values: Sequence[str], directory: Path, code: Path) -> dict[str, Any] | None:
+    """Left to right, tables deeply, everything else replaced; then the single values. None: nothing was given.
+
+    A file that is not in the directory is looked for in the code that is shipped.
+    """
     if not files and not values:
         return None
     config: dict[str, Any] = {}
     for file in files:
-        merge(config, read_config(directory / file))
+        merge(config, read_config(directory / file if os.path.lexists(directory / file) else code / file))
     for text in values:
         set_value(config, text)
     return config

@@ -1,0 +1,55 @@
+"""Which code a job runs: the directory at hand, or a commit of some repository; and into the home with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from outlast.bundle.pack import Packed, pack
+from outlast.bundle.report import LeftOut
+from outlast.jobs.asked import Asked
+from outlast.jobs.world import World
+from outlast.spec.spec import Target
+from outlast.store.store import Store
+
+
+@dataclass(frozen=True)
+class Code:
+    directory: Path
+    shown: str
+    """Where it came from, for people."""
+
+    commit: str = ""
+    """Empty: a working directory, of which git tells."""
+
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def choose_code(world: World, asked: Asked, here: Path) -> Code:
+    if not asked.git:
+        return Code(here, str(here))
+    from outlast.bundle.git_tree import checkout
+    from outlast.spec.git_source import parse_git
+
+    source = parse_git(asked.git, here)
+    found = checkout(world.cache_dir, source)
+    return Code(found.directory, source.shown, found.commit, found.left_out)
+
+
+def ship_code(world: World, store: Store, code: Code, asked: Asked, target: Target, links: Sequence[str]) -> Packed:
+    packed = pack(
+        store,
+        code.directory,
+        extra=[Path(one).absolute() for one in asked.extra_dirs],
+        cache=world.cache_dir,
+        clock=world.clock,
+        target=target,
+        args=asked.args,
+        links=[os.path.basename(link) for link in links],
+        plain=bool(code.commit),
+    )
+    if not code.commit:
+        return packed
+    return replace(packed, commit=code.commit, dirty=False, left_out=(*code.left_out, *packed.left_out))
