@@ -44,6 +44,8 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "cli": ("cli",),
     "environments": ("environments",),
     "bad_input": ("bad_input",),
+    "housekeeping": ("housekeeping",),
+    "terminal": ("terminal",),
     "emulator": ("emulator",),
     "project": ("project",),
 }

@@ -25,13 +25,15 @@ COMMANDS = (
     "pull",
     "push",
     "drill",
+    "delete",
+    "prune",
     "config",
     "secret",
     "emulator",
 )
 """In the order in which they are met."""
 
-ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop"}
+ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop", "rm": "delete"}
 """Words that other tools have taught people; they run, with a note."""
 
 

@@ -82,7 +82,7 @@ def find_unneeded(
     now = home.store.now()
     kept = []
     for number, job in enumerate(seen.values()):
-        on_progress("finding old jobs", number + 1, len(seen))
+        on_progress("finding old jobs", number + 1, len(seen), "jobs")
         head = read_head(home, job) if with_jobs and job.head is not None else None
         ended_at = head.ended_at if head is not None and head.state.final else None
         if head is not None and ended_at is not None and ended_at <= now - older_than_seconds:
@@ -130,7 +130,7 @@ def prune(world: World, found: Found, on_progress: OnProgress = silent) -> Prune
 def _remove_jobs(world: World, found: Found, pruned: Pruned, on_progress: OnProgress) -> None:
     items = {item.name: item for item in found.items if item.kind == "job"}
     for number, seen in enumerate(found.jobs):
-        on_progress("deleting jobs", number + 1, len(found.jobs))
+        on_progress("deleting jobs", number + 1, len(found.jobs), "jobs")
         try:
             delete(world, Job.of(found.home, seen.id), spare_pinned=True, rows=seen.rows)
         except (UsageError, Pinned):

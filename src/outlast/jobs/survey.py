@@ -42,7 +42,7 @@ def see_jobs(home: Home, on_progress: OnProgress = silent) -> dict[str, JobSeen]
     """Everything below `jobs/`, and the index. A foreign file there is no job."""
     jobs: dict[str, JobSeen] = {}
     for number, entry in enumerate(home.store.list(layout.JOBS)):
-        on_progress("looking at jobs", number + 1, 0)
+        on_progress("looking at jobs", number + 1, 0, "objects")
         id, _, rest = entry.key.removeprefix(layout.JOBS).partition("/")
         if not rest or not layout.JOB_ID_CHARACTERS.issuperset(id):
             continue
@@ -87,7 +87,7 @@ def reach_of(home: Home, jobs: Iterable[JobSeen], on_progress: OnProgress = sile
     unknown: list[str] = []
     jobs = list(jobs)
     for number, seen in enumerate(jobs):
-        on_progress("finding out what jobs need", number + 1, len(jobs))
+        on_progress("finding out what jobs need", number + 1, len(jobs), "jobs")
         if seen.spec is None and seen.head is None:
             continue
         folder = Job.of(home, seen.id).folder

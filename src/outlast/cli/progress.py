@@ -1,0 +1,105 @@
+"""A bar for what takes longer than a second: one line on stderr, on a terminal only, gone when it is done."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from outlast.cli.table import cut
+from outlast.cli.terminal import WIDTH_UNKNOWN, paint, width
+from outlast.cli.words import duration, size
+from outlast.clock import SYSTEM, Clock
+from outlast.spec.progress import OnProgress, silent
+
+SHOWN_AFTER_SECONDS = 1.0
+REDRAWN_SECONDS = 0.1
+BAR_COLUMNS = 24
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+ASCII_BAR = " #"
+
+
+@contextmanager
+def shown_progress(clock: Clock = SYSTEM) -> Iterator[OnProgress]:
+    """The hook for a library; where nobody could see a bar, it costs nothing and writes nothing."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield silent
+        return
+    bar = Bar(clock, _write, width(sys.stderr) or WIDTH_UNKNOWN, blocks=fancy(sys.stderr))
+    try:
+        yield bar
+    finally:
+        bar.clear()
+
+
+def fancy(stream: object) -> bool:
+    """Whether the stream's encoding has block characters."""
+    return "utf" in str(getattr(stream, "encoding", "") or "").lower()
+
+
+class Bar:
+    def __init__(self, clock: Clock, write: Callable[[str], None], columns: int, *, blocks: bool) -> None:
+        self._clock = clock
+        self._write = write
+        self._columns = columns
+        self._blocks = blocks
+        self._begun_at = clock.monotonic()
+        self._drawn_at = self._begun_at + SHOWN_AFTER_SECONDS - REDRAWN_SECONDS
+        self._doing = ""
+        self._doing_since = self._begun_at
+        self._doing_from = 0
+        self._drawn = False
+
+    def __call__(self, doing: str, done: int, total: int, unit: str = "bytes") -> None:
+        now = self._clock.monotonic()
+        if doing != self._doing:
+            self._doing, self._doing_since, self._doing_from = doing, now, done
+        if now - self._drawn_at < REDRAWN_SECONDS:
+            return
+        self._drawn_at = now
+        self._drawn = True
+        seconds = now - self._doing_since
+        speed = (done - self._doing_from) / seconds if seconds > 0 else 0.0
+        line = cut(line_of(doing, done, total, unit, speed, blocks=self._blocks), self._columns - 1)
+        self._write(f"\r\x1b[K{paint(line, 'dim', sys.stderr)}")
+
+    def clear(self) -> None:
+        if self._drawn:
+            self._write("\r\x1b[K")
+
+
+def line_of(doing: str, done: int, total: int, unit: str, speed: float, *, blocks: bool) -> str:
+    """`uploading ███████▌         31%  1.2 of 3.9 GB  84.0 MB/s  32 s left`."""
+    facts = [doing]
+    if total > 0:
+        ratio = min(1.0, done / total)
+        facts.append(f"{bar(ratio, blocks=blocks)} {int(ratio * 100):3d}%")
+        facts.append(f"{_amount(min(done, total), unit)} of {_amount(total, unit, named=True)}")
+    else:
+        facts.append(_amount(done, unit, named=True))
+    if unit == "bytes" and speed > 0:
+        facts.append(f"{size(speed)}/s")
+    if total > done and speed > 0:
+        facts.append(f"{duration(max(1.0, (total - done) / speed))} left")
+    return "  ".join(facts)
+
+
+def bar(ratio: float, *, blocks: bool) -> str:
+    cells = EIGHTHS if blocks else ASCII_BAR
+    steps = len(cells) - 1
+    filled = int(ratio * BAR_COLUMNS * steps)
+    whole, part = divmod(filled, steps)
+    text = cells[-1] * whole + (cells[part] if part else "")
+    return text.ljust(BAR_COLUMNS) if blocks else f"[{text.ljust(BAR_COLUMNS)}]"
+
+
+def _amount(number: int, unit: str, *, named: bool = False) -> str:
+    if unit == "bytes":
+        return size(number)
+    return f"{number:,} {unit}" if named else f"{number:,}"
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
