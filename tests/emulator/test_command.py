@@ -1,0 +1,135 @@
+"""`outlast emulator`, and the fixture."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from outlast_emulator.testing import Running, running
+
+OUTLAST = [sys.executable, "-m", "outlast.cli"]
+ASK = """
+import json, os, sys, urllib.request
+url = os.environ["OUTLAST_EMULATOR"]
+with urllib.request.urlopen(url + "/storage/v1/b?project=" + os.environ["GOOGLE_CLOUD_PROJECT"]) as answer:
+    print(json.load(answer)["kind"])
+sys.exit(7)
+"""
+
+
+def test_a_command_gets_the_variables_and_its_exit_code_is_passed_on(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [*OUTLAST, "emulator", "--data", str(tmp_path), "--", sys.executable, "-c", ASK], capture_output=True, text=True
+    )
+
+    assert (ended.returncode, ended.stdout) == (7, "storage#buckets\n")
+
+
+def test_options_behind_the_dashes_belong_to_the_command() -> None:
+    ended = subprocess.run(
+        [*OUTLAST, "emulator", "--", sys.executable, "-c", "import sys; print(sys.argv[1:])", "--data", "--json"],
+        capture_output=True,
+        text=True,
+    )
+
+    assert (ended.returncode, ended.stdout) == (0, "['--data', '--json']\n")
+
+
+def test_a_command_that_a_signal_ended_counts_as_a_shell_counts_it() -> None:
+    kill = "import os; os.kill(os.getpid(), 15)"
+    ended = subprocess.run([*OUTLAST, "emulator", "--", sys.executable, "-c", kill], capture_output=True)
+
+    assert ended.returncode == 128 + 15
+
+
+def test_a_command_that_is_not_there_is_127_and_named() -> None:
+    ended = subprocess.run([*OUTLAST, "emulator", "--", "no-such-program"], capture_output=True, text=True)
+
+    assert ended.returncode == 127
+    assert "`no-such-program`" in ended.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("as_json", [True, False], ids=["json", "words"])
+def test_without_a_command_it_serves_until_a_signal_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, as_json: bool
+) -> None:
+    options = ["--json"] if as_json else []
+    child = subprocess.Popen(
+        [*OUTLAST, "emulator", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert child.stdout is not None
+    line = child.stdout.readline()
+    if as_json:
+        document = json.loads(line)
+        assert set(document) == {"url", "pid", "variables"}
+        assert document["variables"]["OUTLAST_EMULATOR"] == document["url"]
+        url = document["url"]
+    else:
+        name, url = line.strip().split("=", 1)
+        assert name == "export OUTLAST_EMULATOR"
+    assert Running(url, tmp_path).call("GET", "/_emulator/clock").status == 200
+
+    child.send_signal(number)
+
+    assert child.wait(60) == 0
+    child.stdout.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_named_with_what_helps(emulator: Running) -> None:
+    port = emulator.url.rsplit(":", 1)[1]
+    ended = subprocess.run([*OUTLAST, "emulator", "--port", port, "--", "true"], capture_output=True, text=True)
+
+    assert ended.returncode == 2
+    assert f"port {port}" in ended.stderr
+    assert "hint:" in ended.stderr
+
+
+@pytest.mark.parametrize("options", [["--port", "-1"], ["--port", "x"], ["--time-scale", "0"], ["--time-scale", "x"]])
+def test_values_that_cannot_be_are_refused(options: list[str]) -> None:
+    ended = subprocess.run([*OUTLAST, "emulator", *options, "--", "true"], capture_output=True, text=True)
+
+    assert ended.returncode == 2
+    assert options[0] in ended.stderr
+
+
+def test_the_time_scale_shortens_what_google_takes_long_for(tmp_path: Path) -> None:
+    with running(tmp_path, time_scale=1e-6) as emulator:
+        emulator.make_bucket("quick-one")
+        begun = emulator.call("POST", "/upload/storage/v1/b/quick-one/o?uploadType=resumable&name=it", {})
+        session = begun.headers["location"].removeprefix(emulator.url)
+        while emulator.call("PUT", session, b"", {"content-range": "bytes */4"}).status != 410:
+            pass
+        assert [emulator.put("quick-one", "it", b"").status for _ in range(5)] == [200] * 5
+
+
+TEST = """
+def test_it_runs(emulator):
+    emulator.make_bucket("my-bucket")
+    assert emulator.put("my-bucket", "it", b"x").status == 200
+    assert emulator.variables["OUTLAST_EMULATOR"] == emulator.url
+"""
+
+
+def test_the_fixture_works_in_somebody_else_s_tests(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["outlast_emulator.testing"]\n')
+    (tmp_path / "test_it.py").write_text(TEST)
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True,
+        cwd=tmp_path,
+    )
+
+    assert ended.returncode == 0, ended.stdout
