@@ -11,6 +11,7 @@ from outlast.cli.terminal import put, put_json, say, shown
 from outlast.cli.words import count, duration, money, size
 from outlast.engines.engine import Condition, Engine, Launch, LaunchState
 from outlast.errors import EXIT_DONE
+from outlast.jobs.adopt import split_source
 from outlast.jobs.find import find
 from outlast.jobs.submit import Submitted, submit
 from outlast.spec.record import plain
@@ -57,7 +58,7 @@ def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
         asked = replace(
             asked,
             home=world.home_url(asked.home),
-            from_job=find(world, asked.from_job).folder_url if asked.from_job else "",
+            from_job=_by_folder(world, asked.from_job),
         )
         submitted = submit(pretended, asked)
     writes = [write for store in stores for write in store.writes]
@@ -67,6 +68,14 @@ def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
     else:
         _print(submitted, writes, launches)
     return EXIT_DONE
+
+
+def _by_folder(world: World, text: str) -> str:
+    """The world that only pretends does not know which homes this user has used."""
+    if not text:
+        return ""
+    job, checkpoint = split_source(text)
+    return f"{find(world, job).folder_url}{f'@{checkpoint}' if checkpoint else ''}"
 
 
 def _kept(kept: list[Any], one: Any) -> Any:

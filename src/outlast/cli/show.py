@@ -83,7 +83,7 @@ def _print_facts(status: Status) -> None:
             "submitted",
             f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{f', commit {code}' if code else ''}",
         ),
-        ("began with", f"the last checkpoint of {shown(spec.from_job)}" if spec.from_job else ""),
+        ("began with", began_with(status)),
         (
             "limit",
             f"{duration(status.launch.deadline_at - status.now)} from now it ends at the latest"
@@ -109,6 +109,14 @@ def _print_facts(status: Status) -> None:
 def _store_cost(writes: int) -> str:
     """Only where they are billed; the price is Cloud Storage's for a single region."""
     return f"{count(writes, 'class A operation')} by its machines, {writes * USD_PER_CLASS_A:.4f} USD" if writes else ""
+
+
+def began_with(status: Status) -> str:
+    spec = status.spec
+    if not spec.from_job:
+        return ""
+    which = f"checkpoint {shown(spec.from_checkpoint)}" if spec.from_checkpoint else "the last checkpoint"
+    return f"{which} of {shown(spec.from_job)}{', its steps going on' if spec.continue_steps else ''}"
 
 
 def _since(status: Status) -> str:

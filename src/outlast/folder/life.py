@@ -38,7 +38,13 @@ def begun(job: str, launch: LaunchRecord, checkpoints: tuple[Checkpoint, ...]) -
         state=State.SUBMITTED,
         bundle=launch.bundle,
         checkpoints=checkpoints,
+        best_step=max((one.step for one in checkpoints if counts(one)), default=-1),
     )
+
+
+def counts(checkpoint: Checkpoint) -> bool:
+    """Whether the job's own steps go on from it: not from another job's, unless that was asked for."""
+    return not checkpoint.adopted or checkpoint.continued
 
 
 def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, now: float, beat: Beat | None) -> Head:
@@ -67,7 +73,7 @@ def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, 
         machine=machine,
         by=by,
         running_at=now if alone else None,
-        resumed_from_step=newest.step if newest and not newest.adopted else None,
+        resumed_from_step=newest.step if newest and counts(newest) else None,
     )
     return replace(head, attempt=number, nonce=nonce, by=by, state=state, attempts=attempts)
 
@@ -118,7 +124,7 @@ def running(head: Head, now: float) -> Head:
 def passed_over(head: Head, used: Checkpoint, problems: Mapping[str, str]) -> Head:
     """The newest checkpoints are damaged, and an older one was used: where the attempt began is that one's step."""
     attempt = head.attempts[str(head.attempt)]
-    step = None if used.adopted else used.step
+    step = used.step if counts(used) else None
     return ended(head, head.attempt, replace(attempt, resumed_from_step=step, passed_over=dict(problems)))
 
 

@@ -85,6 +85,9 @@ class Checkpoint:
     adopted: bool = False
     """Copied from another job at submit (`run --from`)."""
 
+    continued: bool = False
+    """Of an adopted one: its steps go on (`--continue-steps`), instead of from 0."""
+
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -1,13 +1,15 @@
-"""`--from JOB`: that job's last checkpoint, copied into the new one's own folder, so that it lives on by itself."""
+"""`--from JOB`: that job's checkpoint, copied into the new one's own folder, so that it lives on by itself."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from outlast.errors import KeyMissing, NotFound
-from outlast.folder.content import download, pinned, select
+from outlast.errors import KeyMissing, NotFound, UsageError
+from outlast.folder.content import download, pinned, read_manifest, select
 from outlast.folder.folder import nonce
-from outlast.folder.records import Checkpoint, File, Manifest, Part
+from outlast.folder.records import Checkpoint, File, Head, Manifest, Part
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
@@ -15,6 +17,50 @@ from outlast.spec.spec import Spec
 
 NAME = "000000-000001"
 """No attempt of the job's own has the number 0."""
+
+_CHECKPOINT = re.compile(r"last|best|\d+|\d{6}-\d{6}(?:-[0-9a-f]{8})?")
+
+
+@dataclass(frozen=True)
+class Source:
+    job: str = ""
+    checkpoint: str = ""
+
+
+def split_source(text: str) -> tuple[str, str]:
+    """(job, checkpoint) of `JOB@STEP`. A folder's path may hold an `@` too: what follows must look like a checkpoint."""
+    job, at, checkpoint = text.rpartition("@")
+    if not at or "/" in checkpoint:
+        return text, ""
+    if not job or not _CHECKPOINT.fullmatch(checkpoint):
+        raise UsageError(f"`--from {text}`: `{checkpoint}` is no checkpoint", hint="`JOB@best`, or `JOB@STEP`")
+    return job, checkpoint
+
+
+def choose_source(world: World, text: str, *, continue_steps: bool) -> Source:
+    """Seen to be there, before anything of the new job is written."""
+    if not text:
+        if continue_steps:
+            raise UsageError(
+                "`--continue-steps` says nothing without `--from JOB`", hint="`--from JOB --continue-steps`"
+            )
+        return Source()
+    job, choice = split_source(text)
+    source = find(world, job)
+    head = source.folder.existing_head().head
+    if not head.checkpoints:
+        raise NotFound(
+            f"job `{source.id}` has no checkpoint yet"
+            if not head.state.final
+            else f"job `{source.id}` kept no checkpoint",
+            state="nothing was started, nothing is being spent",
+            hint=f"`outlast checkpoints {source.id}` shows when there is one",
+        )
+    chosen = select(head, choice or "last").name
+    if not _checkpoint_files(read_manifest(source.folder, chosen)):
+        raise NotFound(f"checkpoint `{chosen}` of job `{source.id}` holds no files but outputs")
+    named = source.folder_url if "/" in job else source.id
+    return Source(named, "" if choice in ("", "last") else chosen)
 
 
 def adopt(world: World, job: Job, spec: Spec) -> tuple[Checkpoint, ...]:
@@ -24,9 +70,10 @@ def adopt(world: World, job: Job, spec: Spec) -> tuple[Checkpoint, ...]:
     try:
         manifest = job.folder.read_manifest(NAME)
     except KeyMissing:
+        choose = _choose(spec.from_checkpoint or "last")
         source = find(world, spec.from_job)
-        with pinned(source.folder, lambda head: [select(head, "last").name]) as (original,):
-            manifest = _copy(job, source, original, NAME)
+        with pinned(source.folder, choose) as (original,):
+            manifest = copy_files(job, source, original, _checkpoint_files(original), NAME)
     return (
         Checkpoint(
             name=manifest.name,
@@ -36,26 +83,34 @@ def adopt(world: World, job: Job, spec: Spec) -> tuple[Checkpoint, ...]:
             committed_at=manifest.created_at,
             complete=False,
             adopted=True,
+            continued=spec.continue_steps,
         ),
     )
 
 
-def _copy(job: Job, source: Job, original: Manifest, name: str) -> Manifest:
+def _choose(choice: str) -> Callable[[Head], list[str]]:
+    return lambda head: [select(head, choice).name]
+
+
+def _checkpoint_files(manifest: Manifest) -> list[File]:
     """Only the checkpoint itself: outputs belong to the job that made them."""
+    return [one for one in manifest.files if one.path.startswith("checkpoint/")]
+
+
+def copy_files(job: Job, source: Job, original: Manifest, chosen: list[File], name: str) -> Manifest:
+    """Parts, then the manifest, which is create-only: who comes second uses what is there."""
     files: list[File] = []
     mine = nonce(job.folder.random)
-    for number, file in enumerate(one for one in original.files if one.path.startswith("checkpoint/")):
+    for number, file in enumerate(chosen):
         key = job.folder.keys.part(0, mine, number + 1)
         job.folder.store.upload(key, download(source.folder, file))
-        files.append(replace(file, path=_adopted_path(file.path), parts=(Part(key, file.bytes, file.sha256),)))
-    if not files:
-        raise NotFound(f"the last checkpoint of `{source.id}` holds no files")
+        files.append(replace(file, path=adopted_path(file.path), parts=(Part(key, file.bytes, file.sha256),)))
     manifest = replace(original, name=name, attempt=0, files=tuple(files), created_at=job.folder.store.now())
     if not job.folder.create(job.folder.keys.manifest(name), manifest):
         return job.folder.read_manifest(name)
     return manifest
 
 
-def _adopted_path(path: str) -> str:
+def adopted_path(path: str) -> str:
     """The library's checkpoints stand apart from those of the new job; a script's own files stand where the script looks for them."""
     return path.replace("checkpoint/step-", "checkpoint/adopted/step-", 1)

@@ -142,6 +142,7 @@ class ProcessChild:
             "workers": start.workers,
             "resumed_step": start.resumed_step,
             "adopted": start.adopted,
+            "continue_steps": start.adopted and self.spec.continue_steps,
             "allow_changed": self.allow_changed or start.adopted,
             "steps_max": drill.steps_max if drill is not None else None,
             "save_steps": drill.save_steps if drill is not None else None,

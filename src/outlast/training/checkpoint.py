@@ -109,14 +109,18 @@ def _refuse_reserved(folder: Path) -> None:
 
 
 def latest_checkpoint() -> Checkpoint | None:
-    """The newest checkpoint, as a path with `.step`, `.metrics` and `.complete`; None if there is none."""
+    """The newest checkpoint, as a path with `.step`, `.metrics` and `.complete`; None if there is none.
+
+    In a job that evaluates another (`outlast evaluate`) it is that one's, whatever this one has saved itself.
+    """
     here = context.current()
     here.own_checkpoints = True
     if not here.kept() or here.checkpoint_dir is None:
         return None
     here.arrive()
     here.wait_for_saves()
-    found = disk.list_checkpoints(here.checkpoint_dir) or disk.list_adopted(here.checkpoint_dir)
+    own, adopted = disk.list_checkpoints(here.checkpoint_dir), disk.list_adopted(here.checkpoint_dir)
+    found = (adopted or own) if here.attempt.evaluation else (own or adopted)
     if not found:
         return None
     path = Checkpoint(found[0].path)

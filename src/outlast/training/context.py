@@ -49,6 +49,12 @@ class Attempt:
     adopted: bool = False
     """The job began with another one's checkpoint (`run --from`) and has none of its own yet."""
 
+    continue_steps: bool = False
+    """Its loops go on where that one's stood (`--continue-steps`), instead of from step 0."""
+
+    evaluation: bool = False
+    """This job evaluates another one, whose checkpoint is what the script asks for."""
+
     by_agent: bool = False
 
 
@@ -243,6 +249,8 @@ def _read_attempt(path: Path, environ: Any) -> Attempt:
             machine_life_seconds=record.get("machine_life_seconds"),
             allow_changed=bool(record.get("allow_changed")),
             adopted=bool(record.get("adopted")),
+            continue_steps=bool(record.get("continue_steps")),
+            evaluation=bool(record.get("evaluation")),
             by_agent=bool(record),
         )
     except (TypeError, ValueError) as error:

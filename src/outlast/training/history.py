@@ -97,12 +97,22 @@ def read_history(context: Context) -> History:
     found = disk.list_checkpoints(folder)
     attempt = context.attempt.attempt or (found[0].attempt + 1 if found else 1)
     number = max((one.number for one in found if one.attempt == attempt), default=0)
+    if not found and context.attempt.continue_steps:
+        return _continued(disk.list_adopted(folder), attempt)
     if not found:
         return History(attempt=attempt)
     newest = ranks.folder_for(found[0], context.attempt)
     content = _read_content(newest.path / disk.STATE, newest.record)
     document = Document(newest.path, content, {}, NoTensors())
     return History(found[0], list(_loops(newest.path, content)), document.flags(), attempt, number)
+
+
+def _continued(found: list[disk.Found], attempt: int) -> History:
+    """Another job's loops, to go on with: also those that were stopped or left, because more is asked for now."""
+    if not found:
+        return History(attempt=attempt)
+    loops = [EndedLoop(one.name, one.step, one.epoch, False, False, one.folder) for one in loops_in(found[0])]
+    return History(found[0], loops, attempt=attempt)
 
 
 def loops_in(found: disk.Found) -> list[EndedLoop]:
