@@ -12,6 +12,7 @@ from pathlib import Path
 from outlast.host import files, system
 from outlast.host.machine_dir import MARK, MachineDir
 from outlast.host.process import Process
+from outlast.host.spawn import spawn
 
 SPOOL_LOG = "log"
 DISK_FULL_BYTES = 1 << 20
@@ -21,6 +22,9 @@ RESERVE_BYTES = 32 << 10
 """Held from the beginning, so that a trainer that fills the disk does not keep its own end from being written down."""
 
 UMASK = 0o022
+SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+"""Which this process has set, and which a trainer finds as if it had been started from a shell."""
+
 EXIT_NOT_FOUND = 127
 EXIT_NOT_EXECUTABLE = 126
 
@@ -87,25 +91,31 @@ class Trainer:
 
 
 def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
-    parent = os.getpid()
     oom_kills = system.oom_kills()
     secrets = files.read_json(paths.trainer_secrets) or {}
     env = {**order.env, **secrets, MARK: machine}
     paths.spool.mkdir(mode=0o700, exist_ok=True)
     if not paths.reserve.exists():
         files.put(paths.reserve, bytes(RESERVE_BYTES))
-    pid = os.fork()
-    if pid == 0:
-        _exec(order, env, paths.spool / SPOOL_LOG, parent)
-    try:
-        os.setpgid(pid, pid)  # both sides do it: whoever comes first, nobody finds it outside its group
-    except OSError:
-        pass
+    log = paths.spool / SPOOL_LOG
+    pid = spawn(order.argv, env, order.cwd, log, umask=UMASK, signals=SIGNALS) or _fork(order, env, log)
     process = Process.of(pid) or Process(pid, "", system.boot_id())
     files.put(paths.trainer_process(order.attempt), process.encode())
     if secrets:
         files.remove(paths.trainer_secrets)
     return Trainer(paths, order.attempt, pid, oom_kills)
+
+
+def _fork(order: Order, env: Mapping[str, str], log: Path) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _exec(order, env, log, parent)
+    try:
+        os.setpgid(pid, pid)  # both sides do it: whoever comes first, nobody finds it outside its group
+    except OSError:
+        pass
+    return pid
 
 
 def _exec(order: Order, env: Mapping[str, str], log: Path, parent: int) -> None:
@@ -115,7 +125,7 @@ def _exec(order: Order, env: Mapping[str, str], log: Path, parent: int) -> None:
         os.setpgid(0, 0)
         system.die_with(parent)
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         os.umask(UMASK)
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 1)

@@ -16,9 +16,10 @@ from outlast.clock import SYSTEM
 from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
-from outlast.host import files, secrets
 from outlast.google.variables import become
+from outlast.host import files, secrets
 from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.host.spawn import keeper
 from outlast.machine.mask import Mask
 from outlast.machine.trainer import ProcessChild
 from outlast.spec.record import prepare
@@ -52,6 +53,7 @@ def warm(user_dir: Path) -> None:
     for kind in (Assignment, Spec, LaunchRecord, Head, Manifest, Worker, Beat, Bell, Request, Pin, WorkerExit):
         prepare(kind)
     _trainer_root(user_dir / "cache")
+    keeper()
 
 
 _roots: dict[Path, Path] = {}
