@@ -79,8 +79,8 @@ class Router:
         if found is None:
             return None
         (route, names), values = found
-        request.route = route
         request.params = {name: decoded(value) for name, value in zip(names, values, strict=True)}
+        request.route = route
         request.method_id = route.refine(request) if route.refine else route.method_id
         return route
 
