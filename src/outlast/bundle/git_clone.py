@@ -77,7 +77,8 @@ class Clone:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -24,7 +24,7 @@ HELD_BYTES_MAX = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class _PackGone(Exception):
+class PackGone(Exception):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.key = key
@@ -39,7 +39,7 @@ def unpack(store: Store, digest: str, to: Path) -> None:
     while True:
         try:
             _unpack(store, bundle, to)
-        except _PackGone as gone:
+        except PackGone as gone:
             # A prune and another submit may have given the same listing other packs since it was read.
             again = read_bundle(store, digest)
             if again == bundle:
@@ -156,7 +156,7 @@ def _download(store: Store, key: str) -> Iterator[bytes]:
     try:
         yield from store.download(key)
     except KeyMissing:
-        raise _PackGone(key) from None
+        raise PackGone(key) from None
 
 
 _AGAIN = "submit the job again from its directory: what is missing is shipped again"

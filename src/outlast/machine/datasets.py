@@ -78,7 +78,8 @@ class Datasets:
         root = self._folder / key
         if root.is_dir():
             return root
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         with _locked(self._folder / f".{key}.lock"):
             if root.is_dir():
                 return root  # somebody else was filling it

@@ -52,7 +52,8 @@ class Memory:
 
     def __init__(self, cache: Path, path: Path) -> None:
         self._folder = cache / "pushes"
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         self._path = self._folder / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
         self.begun_ns = self._kernel_now_ns()
 

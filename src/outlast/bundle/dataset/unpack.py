@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outlast.bundle.dataset.listing import DIRECTORY, Digest, Row
-from outlast.bundle.dataset.record import DatasetRecord, read_shards
+from outlast.bundle.dataset.record import DatasetRecord, read_record, read_shards
 from outlast.bundle.listing import EXECUTABLE
-from outlast.bundle.unpack import open_pack, write_pieces
+from outlast.bundle.unpack import PackGone, open_pack, write_pieces
 from outlast.errors import Damaged
 from outlast.folder import layout
+from outlast.host.files import remove_tree
 from outlast.store.store import Store
 
 FILE_MODE = 0o400
@@ -48,6 +49,21 @@ class Wanted(NamedTuple):
 
 def unpack(store: Store, record: DatasetRecord, to: Path) -> None:
     """`to` is not there yet. Read-only and durable when this returns; after an error, throw it away."""
+    while True:
+        try:
+            _unpack(store, record, to)
+        except PackGone as gone:
+            # A prune and another push may have given the same dataset other packs since its record was read.
+            again = read_record(store, record.digest)
+            if again == record:
+                raise Damaged(f"`{gone.key}` is gone from `{store.url}`", hint="push the dataset again") from None
+            record = again
+            remove_tree(to)
+        else:
+            return
+
+
+def _unpack(store: Store, record: DatasetRecord, to: Path) -> None:
     os.mkdir(to, 0o700)
     root = os.fsencode(to)
     digest = Digest(record.file)
