@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from outlast_emulator import inflate
 from outlast_emulator.chain import Step
 from outlast_emulator.control import faults, record, surface
 from outlast_emulator.discovery import validate
@@ -28,6 +29,7 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
 STEPS: tuple[Callable[[Emulator], Step], ...] = (
     record.step,
     faults.step,
+    inflate.step,
     authorize.step,
     validate.step,
 )

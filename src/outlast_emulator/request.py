@@ -16,7 +16,7 @@ JSON_BYTES_MAX = 16 << 20
 
 
 class Incoming(Protocol):
-    """A request's body, read once, from memory or from the connection; content and transfer encodings are undone."""
+    """A request's body, read once, from memory or from the connection; transfer encodings are undone."""
 
     length: int | None
     """None: chunked, so nobody knows yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import random
@@ -147,3 +148,43 @@ def test_objects_buckets_and_metadata_are_as_before_after_a_restart(tmp_path: Pa
     with running(tmp_path, port=port) as emulator:
         assert [emulator.get("kept", "it").json(), emulator.call("GET", "/storage/v1/b/kept").json()] == before
         assert emulator.get("kept", "it", alt="media").body == data
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("kind", ["media", "multipart", "resumable"])
+def test_a_large_object_is_never_held_in_memory(tmp_path: Path, kind: str) -> None:
+    size = 300_000_000
+    before, after = b"", b""
+    headers = {}
+    path = f"/upload/storage/v1/b/large/o?uploadType={kind}&name=it"
+    if kind == "multipart":
+        before = b"--x\r\n\r\n{}\r\n--x\r\n\r\n"
+        after = b"\r\n--x--"
+        headers = {"content-type": "multipart/related; boundary=x"}
+    with _process(tmp_path) as (emulator, child):
+        emulator.make_bucket("large")
+        verb = "POST"
+        if kind == "resumable":
+            verb, path = "PUT", emulator.call("POST", path, {}).headers["location"].removeprefix(emulator.url)
+        connection = http.client.HTTPConnection(emulator.url.split("://")[1])
+        connection.putrequest(verb, path)
+        for name, value in {**headers, "content-length": str(size + len(before) + len(after))}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        connection.send(before)
+        for _ in range(size // 1_000_000):
+            connection.send(bytes(1_000_000))
+        connection.send(after)
+        assert connection.getresponse().status == 200
+        connection.close()
+        connection = http.client.HTTPConnection(emulator.url.split("://")[1])
+        connection.request("GET", "/storage/v1/b/large/o/it?alt=media")
+        answer = connection.getresponse()
+        received = 0
+        while piece := answer.read(1_000_000):
+            received += len(piece)
+        connection.close()
+        assert received == size
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        peak_kib = int(status.split("VmHWM:")[1].split()[0])
+        assert peak_kib < 150_000

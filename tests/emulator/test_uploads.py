@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import http.client
 import os
@@ -123,6 +124,20 @@ def test_a_client_that_waits_for_100_continue_is_told_to_go_on(emulator: Running
             assert sock.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
             sock.sendall(b"x" * size)
             assert sock.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_a_body_that_is_sent_compressed_is_stored_as_it_was(emulator: Running, bucket: str) -> None:
+    data = b"words and words " * 100_000
+    headers = {"content-encoding": "gzip", "content-type": "multipart/related; boundary='==b=='"}
+    path = f"/upload/storage/v1/b/{bucket}/o?uploadType=multipart"
+
+    assert emulator.call("POST", path, gzip.compress(_multipart(b"\r\n", data)), headers).status == 200
+
+    found = emulator.get(bucket, "it").json()
+    assert (found["size"], found.get("contentEncoding")) == (str(len(data)), None)
+    assert emulator.get(bucket, "it", alt="media").body == data
+    for broken in (b"no gzip", gzip.compress(_multipart(b"\r\n", data))[:-100]):
+        assert emulator.call("POST", path, broken, headers).status == 400
 
 
 # ------------------------------------------------------------------------------------------------------------ resumable
