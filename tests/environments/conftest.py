@@ -40,7 +40,14 @@ def offline(tmp_path: Path, links: Path, resolver: str = "pip") -> dict[str, str
         os.symlink(BARE, programs / "python3")
     settings = {"VIRTUAL_ENV": "", "PATH": f"{programs}:/usr/bin:/bin", "TMPDIR": str(tmp_path)}
     if resolver == "uv":
-        return {**settings, "UV_FIND_LINKS": str(links), "UV_NO_INDEX": "1", "UV_CACHE_DIR": str(tmp_path / "uv-cache")}
+        config = tmp_path / "uv.toml"
+        config.write_text("no-index = true\n")
+        return {
+            **settings,
+            "UV_FIND_LINKS": str(links),
+            "UV_CONFIG_FILE": str(config),
+            "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
+        }
     return {
         **settings,
         "PIP_FIND_LINKS": str(links),
