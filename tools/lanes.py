@@ -43,6 +43,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "gcs": ("gcs",),
     "cli": ("cli",),
     "environments": ("environments",),
+    "data": ("data",),
     "bad_input": ("bad_input",),
     "housekeeping": ("housekeeping",),
     "terminal": ("terminal",),
