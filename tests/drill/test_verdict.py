@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlast.jobs.drill_verdict import DrillResult, Problem, Wrong, blame
+from outlast.jobs.drill_verdict import DrillResult, Problem, Wrong, blame, tell
 from outlast.results.compare.directories import Comparison
 from outlast.results.compare.rules import Compared
 
@@ -48,3 +48,15 @@ def test_the_json_object_has_the_documented_fields_and_no_others() -> None:
     }
     assert result.exit_code == 1
     assert DrillResult(True, True, 3, 4, 57, None, (), "").exit_code == 0
+
+
+def test_steps_that_nobody_counted_are_not_called_none_and_one_is_one() -> None:
+    said: list[str] = []
+    for lost in (None, 0, 1, 1234):
+        result = DrillResult(True, True, 1, 2, lost, None, (), "")
+        assert result.document()["steps_lost"] == lost
+        tell(result, None, said.append)
+    assert [line.rpartition("attempts, ")[2] for line in said] == [
+        "steps lost unknown", "0 steps lost", "1 step lost", "1,234 steps lost",
+    ]  # fmt: skip
+    assert said[0].startswith("Survived: 1 kill, 2 attempts")

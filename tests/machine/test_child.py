@@ -59,6 +59,9 @@ def test_several_workers_are_told_where_to_meet_and_one_is_not(bench: Bench) -> 
     assert "RANK" not in one and "MASTER_PORT" not in one
     assert (many["RANK"], many["WORLD_SIZE"], many["LOCAL_RANK"], many["MASTER_ADDR"]) == ("1", "2", "0", "127.0.0.1")
     assert 20000 <= int(many["MASTER_PORT"]) < 32000
+    tensorflow = json.loads(many["TF_CONFIG"])
+    assert tensorflow["task"] == {"type": "worker", "index": 1} and len(set(tensorflow["cluster"]["worker"])) == 2
+    assert "TF_CONFIG" not in one
     other = replace(bench.assignment, rank=1, boot=7)
     again = command.environment(other, replace(start_of(1), workers=2), Furnished(""), **paths)
     assert again["MASTER_PORT"] == many["MASTER_PORT"], "all ranks of a launch meet at the same port"

@@ -40,8 +40,8 @@ AGENT_BACKOFF_SECONDS = (0.0, 0.1, 0.5, 2.0, 10.0, 30.0)
 CLEAR_SECONDS_MAX = 30.0
 """What SIGKILL has not ended by then hangs in the kernel."""
 
-LOOK_SECONDS_MAX = 300.0
-"""The wall clock may have been set: deadlines are looked at this often."""
+LOOK_SECONDS_MAX = 2.0
+"""The wall clock may have been set, and the directory removed: deadlines and the directory are looked at this often."""
 
 
 def run(directory: Path, boot: Callable[[Path], int], follower: Follower | None = None, clock: Clock = SYSTEM) -> int:
@@ -132,17 +132,32 @@ class Init:
         return self._agent
 
     def live(self) -> int:
-        while self.exit_code is None:
-            self._mind_agent()
-            if self.exit_code is not None:
-                break
-            self._poll.poll(self._timeout_milliseconds())
-            self._drain(self._woken)
-            self._obey(self._drain(self._orders))
-            self._reap()
-            self._mind_notice()
-            self._mind_trainer()
-        return self.exit_code
+        try:
+            while self.exit_code is None:
+                if self._vanished():
+                    self._die()
+                else:
+                    self._go_on()
+        except FileNotFoundError:
+            if not self._vanished():
+                raise
+            self._die()
+        return EXIT_DIED if self.exit_code is None else self.exit_code
+
+    def _vanished(self) -> bool:
+        """Somebody has removed the machine's directory: nothing can be told or kept any more."""
+        return not self.paths.assignment.exists()
+
+    def _go_on(self) -> None:
+        self._mind_agent()
+        if self.exit_code is not None:
+            return
+        self._poll.poll(self._timeout_milliseconds())
+        self._drain(self._woken)
+        self._obey(self._drain(self._orders))
+        self._reap()
+        self._mind_notice()
+        self._mind_trainer()
 
     # Agent.
 
@@ -277,6 +292,9 @@ class Init:
         self.exit_code = EXIT_LEFT
 
     def _die(self) -> None:
+        if self._agent is not None:
+            self._kill(self._agent.pid)
+            self._drop_agent()
         self._clear()
         self.exit_code = EXIT_DIED
 
@@ -290,11 +308,14 @@ class Init:
             if not rest or self.clock.monotonic() >= give_up_at:
                 return
             for pid in rest:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+                self._kill(pid)
             self.clock.sleep(0.001)
+
+    def _kill(self, pid: int) -> None:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
 
     def _reap(self) -> None:
         known = [one.pid for one in (self._agent, self._trainer) if one is not None]

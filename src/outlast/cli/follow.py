@@ -23,6 +23,7 @@ def follow(
     out: TextIO,
     as_json: bool = False,
     attempt: int | None = None,
+    first: int = 1,
     polling_seconds: float | None = None,
 ) -> int | None:
     """The exit code if it was left before the job's end, else None."""
@@ -31,7 +32,10 @@ def follow(
     to: Display = JsonDisplay() if as_json else display(out, workers=job.spec().workers)
     waiting = _Waiting()
     try:
-        show_all(watch(world, job, attempt=attempt, polling_seconds=polling_seconds, on_status=waiting.tell), to)
+        pieces = watch(
+            world, job, attempt=attempt, first=first, polling_seconds=polling_seconds, on_status=waiting.tell
+        )
+        show_all(pieces, to)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to interrupt
         say_detached(job)

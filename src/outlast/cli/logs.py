@@ -8,7 +8,7 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.options import NUMBER, home_option, job_argument, json_option, whole
-from outlast.errors import EXIT_DONE
+from outlast.errors import EXIT_DONE, UsageError
 
 
 @click.command("logs", cls=Command, short_help="Print a job's log, across its attempts.")
@@ -39,6 +39,11 @@ def command(
     from outlast.jobs.world import system_world
     from outlast.results.logs import read_log
 
+    if polling_interval is not None and not follow:
+        raise UsageError(
+            "`--polling-interval` is how often `-f` looks, and without `-f` the log is read once",
+            hint=f"`outlast logs -f --polling-interval {polling_interval:g}{f' {job}' if job else ''}`",
+        )
     world = system_world()
     found = find(world, job, home)
     if follow:

@@ -64,12 +64,19 @@ def _read_duration(text: str) -> float:
     return parse_duration(text)
 
 
+def _read_max_run(text: str) -> float:
+    from outlast.spec.settings import parse_max_run
+
+    return parse_max_run(text)
+
+
 def _read_words(text: str) -> tuple[str, ...]:
     return tuple(shlex.split(text))
 
 
 NUMBER = Value("x", _read_number, "a number of at least 0")
 DURATION = Value("duration", _read_duration, "a duration such as `90s`, `30m`, `2h` or `7d`")
+MAX_RUN = Value("duration", _read_max_run, "a duration such as `90s`, `30m`, `2h` or `7d`")
 WORDS = Value("words", _read_words, "made of words as a shell takes them: a quotation mark is left open")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, everything else on stderr.")

@@ -19,7 +19,8 @@ def end_line(status: Status) -> str:
     state = paint(status.state, colour, sys.stderr) if colour else status.state
     if not status.final:
         return f"{status.job} is {state}"
-    ended_at = status.head.ended_at if status.head.ended_at is not None else status.now
+    # What is lost is a part of this: both count from where the first attempt began, and not while the job lay stopped.
+    seconds = status.goodput.total if status.head.attempts else ended_at(status) - status.launch.launched_at
     code = f" with exit code {status.head.exit_code}" if status.head.exit_code else ""
     why = f" ({shown(status.why)})" if status.why else ""
     lost_seconds = status.goodput.lost + status.goodput.waiting
@@ -29,4 +30,8 @@ def end_line(status: Status) -> str:
         f"{duration(lost_seconds)} lost" if lost_seconds >= 0.001 else "no time lost",
         "nothing runs",
     ]
-    return f"{status.job} {state}{code}{why} after {duration(ended_at - status.launch.launched_at)}: {', '.join(facts)}"
+    return f"{status.job} {state}{code}{why} after {duration(seconds)}: {', '.join(facts)}"
+
+
+def ended_at(status: Status) -> float:
+    return status.head.ended_at if status.head.ended_at is not None else status.now

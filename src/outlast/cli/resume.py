@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.options import DURATION, home_option, job_argument, json_option
+from outlast.cli.options import MAX_RUN, home_option, job_argument, json_option
 from outlast.cli.run import follow_to_end
 from outlast.cli.terminal import put_json, say
 from outlast.errors import EXIT_DONE
@@ -36,14 +36,14 @@ class ResumeCommand(Command):
 @job_argument
 @click.option("--checkpoint", metavar="STEP", help="Go on from this checkpoint; from the last one if not said.")
 @click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")
-@click.option("--max-run", type=DURATION, metavar="DURATION", help="The most it may take from now on.")
+@click.option("--max-run", type=MAX_RUN, metavar="DURATION", help="The most it may take from now on.")
 @click.option("--detach", is_flag=True, help="Return when it is started; it goes on by itself.")
 @home_option
 @json_option
 def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_run: float | None, **given: Any) -> int:
     """Go on with a job that was stopped, failed, or whose time was over, from its last checkpoint.
 
-    Attempts, checkpoints and history stay. The log is followed as by `outlast run`. A job that succeeded is not
+    Attempts, checkpoints and history stay. The log is followed as by `outlast run`, from here on. A job that succeeded is not
     resumed: `outlast run --from JOB` begins a new one with its weights.
     """
     from outlast.jobs.find import find
@@ -75,7 +75,10 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
     )
     say(f"  `outlast stop {found.id}` stops it")
     if not detach:
-        return follow_to_end(world, found, as_json=as_json)
+        if before.attempt and before.state.final:
+            say(f"  `outlast logs {found.id}` prints what it said before")
+        first = before.attempt + 1 if before.state.final else max(1, before.attempt)
+        return follow_to_end(world, found, as_json=as_json, first=first)
     if as_json:
         put_json({"job": found.id, "folder": found.folder_url, "state": look(world, found).state})
     return EXIT_DONE

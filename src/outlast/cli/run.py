@@ -91,13 +91,13 @@ def _submit(world: World, target: str, given: dict[str, Any], *, following: bool
     return submitted.job
 
 
-def follow_to_end(world: World, job: Job, *, as_json: bool) -> int:
-    """Follows, says how it ended, and answers the exit code of that."""
+def follow_to_end(world: World, job: Job, *, as_json: bool, first: int = 1) -> int:
+    """Follows from that attempt on, says how it ended, and answers the exit code of that."""
     from outlast.cli.follow import follow, out_stream, say_detached
     from outlast.jobs.look import look
 
     try:
-        left = follow(world, job, out=out_stream(as_json))
+        left = follow(world, job, out=out_stream(as_json), first=first)
     except BrokenPipeError:
         say_detached(job)
         raise

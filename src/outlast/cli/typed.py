@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from outlast.cli.near import near
 from outlast.errors import UsageError
 
 
@@ -100,6 +101,9 @@ class CommandLine:
         return Word(("--dir", value), ours=True)
 
     def _did_you_mean_detach(self, problem: _NoDirectory, tokens: list[str]) -> UsageError:
+        behind = tokens[problem.at + (1 if tokens[problem.at][2:] else 2) :]
+        if problem.value and not os.path.exists(problem.value) and any(map(os.path.isfile, behind)):
+            return self._no_such_directory(problem, tokens[: problem.at], behind)
         tokens[problem.at] = "--detach"
         hint = f"`{quoted(['outlast', self._command, *tokens])}`"
         try:
@@ -108,6 +112,22 @@ class CommandLine:
             hint = further.hint
         no_directory = f"`{problem.value}` is no directory" if problem.value else "no directory follows it"
         return UsageError(f"`-d` is short for `--dir`, and {no_directory}: did you mean `--detach`?", hint=hint)
+
+    def _no_such_directory(self, problem: _NoDirectory, before: list[str], behind: list[str]) -> UsageError:
+        """The target stands behind it, so a directory was meant: perhaps one with a name that is like it."""
+        parent, name = os.path.split(problem.value)
+        try:
+            known = [one.name for one in os.scandir(parent or ".") if one.is_dir() and not one.name.startswith(".")]
+        except OSError:
+            known = []
+        alike = [os.path.join(parent, one) for one in near(name, sorted(known))]
+        right = ["-d", alike[0]] if alike else []
+        hint = f"`{quoted(['outlast', self._command, *before, *right, *behind])}`"
+        return UsageError(
+            f"there is no directory `{problem.value}`",
+            state="" if alike else "without `-d`, what is shipped is the directory that you stand in",
+            hint=hint,
+        )
 
     def _behind_target(self, words: list[Word], at: int, args: list[str]) -> UsageError:
         target, behind = words[at].tokens[0], words[at + 1 :]

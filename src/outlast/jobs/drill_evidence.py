@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlast.folder.records import Attempt, State
 from outlast.jobs.drill_plan import Kind
 from outlast.jobs.drill_story import Killed, Story
-from outlast.jobs.drill_verdict import Problem, Wrong
+from outlast.jobs.drill_verdict import Problem, Wrong, counted
 
 EXIT_ENDED = 128 + 9
 """SIGKILL: the trainer had to be ended."""
@@ -124,6 +124,6 @@ def _lost_steps(story: Story, killed: Killed) -> Problem | None:
         return None
     return Problem(
         Wrong.LOST_STEPS,
-        f"attempt {killed.kill.attempt} lost {attempt.steps_lost:,} steps although it had a notice: it left without saving",
+        f"attempt {killed.kill.attempt} lost {counted(attempt.steps_lost, 'step')} although it had a notice: it left without saving",
         "a save must fit into the time that a notice gives; let `outlast.steps` decide when to leave",
     )

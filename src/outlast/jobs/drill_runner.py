@@ -13,6 +13,7 @@ from outlast.host.machine_dir import MachineDir
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_plan import Kill, Kind, Plan, TooShort
 from outlast.jobs.drill_story import Commit, Killed, Seen, Story
+from outlast.jobs.drill_verdict import counted
 from outlast.jobs.drill_watch import Watch, checkpoint_directory
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import look
@@ -113,7 +114,7 @@ class _Run:
             return f"attempt {head.attempt} began with its save {step:,}"
         before = head.attempts.get(str(head.attempt - 1))
         lost = before.steps_lost if before is not None else None
-        said = "" if lost is None else f", {lost:,} steps lost" if lost else ", nothing lost"
+        said = "" if lost is None else f", {counted(lost, 'step')} lost" if lost else ", nothing lost"
         return f"attempt {head.attempt} went on at step {step:,}{said}"
 
     def _note_commits(self, head: Head) -> None:

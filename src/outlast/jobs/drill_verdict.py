@@ -39,7 +39,9 @@ class DrillResult:
     identical: bool
     kills: int
     attempts: int
-    steps_lost: int
+    steps_lost: int | None
+    """None: unknown, the script does not say at which step it is."""
+
     goodput: float | None
     problems: tuple[Problem, ...]
     directory: str
@@ -95,11 +97,16 @@ def _names(paths: list[str]) -> str:
     return named if len(paths) <= FILES_NAMED_MAX else f"{named} and {len(paths) - FILES_NAMED_MAX} more"
 
 
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def tell(result: DrillResult, comparison: Comparison | None, report: Callable[[str], None]) -> None:
     goodput = "" if result.goodput is None else f", goodput {result.goodput:.0%}"
+    lost = "steps lost unknown" if result.steps_lost is None else f"{counted(result.steps_lost, 'step')} lost"
     report(
-        f"{'Survived' if result.survived else 'Not survived'}: {result.kills} kills, {result.attempts} attempts, "
-        f"{result.steps_lost:,} steps lost{goodput}"
+        f"{'Survived' if result.survived else 'Not survived'}: {counted(result.kills, 'kill')}, "
+        f"{counted(result.attempts, 'attempt')}, {lost}{goodput}"
     )
     if comparison is not None:
         _tell_comparison(comparison, report)

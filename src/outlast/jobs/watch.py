@@ -26,11 +26,12 @@ def watch(
     *,
     attempt: int | None = None,
     stream: str = "log",
+    first: int = 1,
     polling_seconds: float | None = None,
     on_status: Callable[[Status], None] | None = None,
 ) -> Iterator[LogPiece]:
     """Ends when the job does. While it watches, a launch of which nothing is alive is started again."""
-    reader = LogReader(job.folder, attempt=attempt, stream=stream)
+    reader = LogReader(job.folder, attempt=attempt, stream=stream, first=first)
     pause = polling_seconds if polling_seconds is not None else job.folder.store.poll_seconds
     ring_at = look_at = world.clock.monotonic()
     while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,10 +96,18 @@ def _gathering(assignment: Assignment, start: Start) -> Mapping[str, str]:
     if start.workers == 1:
         return {}
     port = PORT_FIRST + int(hashlib.sha256(assignment.launch_id.encode()).hexdigest()[:8], 16) % PORT_COUNT
-    return {
+    gathering = {
         "RANK": str(start.rank),
         "WORLD_SIZE": str(start.workers),
         "LOCAL_RANK": "0",
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
+        "TF_CONFIG": _tensorflow(start, port + 1),
     }
+    return {name: value for name, value in gathering.items() if name not in assignment.environ}
+
+
+def _tensorflow(start: Start, port: int) -> str:
+    """Its workers each listen at a port of their own, beside the one where the others meet."""
+    workers = [f"127.0.0.1:{port + rank}" for rank in range(start.workers)]
+    return json.dumps({"cluster": {"worker": workers}, "task": {"type": "worker", "index": start.rank}})

@@ -43,6 +43,8 @@ def main(arguments: list[str]) -> int:
         supervisor.run(int(lock) if lock else None)
     except Exception:  # noqa: BLE001  the edge of a process
         traceback.print_exc()
+        if not os.path.isdir(directory):
+            return 1  # it was removed, with all that there was to do
         falls = int(os.environ.get(FALLS) or 0) + 1
         if falls > FALLS_MAX:
             return 1

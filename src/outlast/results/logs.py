@@ -58,11 +58,12 @@ class LogReader:
     the tail fresh; without it, segments come as they are sealed.
     """
 
-    def __init__(self, folder: Folder, *, attempt: int | None = None, stream: str = "log") -> None:
+    def __init__(self, folder: Folder, *, attempt: int | None = None, stream: str = "log", first: int = 1) -> None:
+        """`attempt`: only this one. `first`: this one and those after it."""
         self._folder = folder
         self._stream = stream
         self._only = attempt
-        self._attempt = attempt or 1
+        self._attempt = attempt or first
         self._begun = False
         self._ranks: list[_RankReader] | None = None
         self.ended = False

@@ -15,6 +15,7 @@ from outlast.spec.names import check_label, check_name, shown
 from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT
 
 RETRIES_MAX = 1000
+MAX_RUN_SECONDS_MIN = 1.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,15 @@ def _count(option: str, lowest: int, highest: int) -> Callable[[Any], int]:
 
 def _duration(value: Any) -> float:
     return parse_duration(_number_text(value))
+
+
+def parse_max_run(text: str) -> float:
+    seconds = parse_duration(text)
+    if seconds < MAX_RUN_SECONDS_MIN:
+        raise UsageError(
+            f"{shown(text)} is no time for a job", hint="at least `1s`; as `30m`, `2h` or `7d`, and `7d` if not said"
+        )
+    return seconds
 
 
 def _number_text(value: Any) -> str:
@@ -118,7 +128,9 @@ SETTINGS = (
     Setting("cpus", _count("--cpus", 1, CPUS_MAX), 1, variable="OUTLAST_CPUS"),
     Setting("gpus", _count("--gpus", 0, GPUS_MAX), 0, variable="OUTLAST_GPUS"),
     Setting("retries", _count("--retries", 0, RETRIES_MAX), 0, variable="OUTLAST_RETRIES"),
-    Setting("max-run", _duration, MAX_RUN_SECONDS_DEFAULT, variable="OUTLAST_MAX_RUN"),
+    Setting(
+        "max-run", lambda value: parse_max_run(_number_text(value)), MAX_RUN_SECONDS_DEFAULT, variable="OUTLAST_MAX_RUN"
+    ),
     Setting("stall", _duration, None, variable="OUTLAST_STALL"),
     Setting("checkpoint-dir", _text, ""),
     Setting("output-dir", _text, ""),

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from outlast.errors import Damaged, OutlastError
+from outlast.errors import Damaged, Denied, OutlastError
 from outlast.training.fielded import field, fielded
 from outlast.training.say import say_once
 
@@ -211,7 +211,28 @@ def _read_context(environ: Any) -> Context:
     named = environ.get("OUTLAST_RUN_DIR", "")
     if not named:
         return Context(None, None, Path(environ.get("OUTLAST_OUTPUT_DIR") or "output").absolute(), Attempt())
-    return context_in(Path(named).absolute(), environ)
+    run_dir = Path(named).absolute()
+    _check_usable(run_dir, "OUTLAST_RUN_DIR")
+    return context_in(run_dir, environ)
+
+
+def _check_usable(run_dir: Path, name: str) -> None:
+    """Before anything is trained for nothing. In a job it is there and ours; by hand it may be anything."""
+    there = run_dir
+    while not os.path.lexists(there) and there != there.parent:
+        there = there.parent
+    why = (
+        f"`{there}` is no directory"
+        if not there.is_dir()
+        else f"`{there}` may not be written to"
+        if not os.access(there, os.W_OK | os.X_OK)
+        else ""
+    )
+    if why:
+        raise Denied(
+            f"{name} is `{run_dir}`, and nothing can be kept there: {why}\n\n"
+            f"hint: name a directory of your own, or unset {name} to train without keeping anything"
+        )
 
 
 def context_in(run_dir: Path, environ: Any) -> Context:
@@ -224,6 +245,7 @@ def use(run_dir: Path) -> Context:
     """Keeps everything in that directory from now on (`--job-dir`), unless this process is in a job already."""
     global _current
     if current().run_dir is None:
+        _check_usable(run_dir.absolute(), "--job-dir")
         _current = context_in(run_dir.absolute(), os.environ)
     return current()
 
@@ -233,6 +255,8 @@ def _read_attempt(path: Path, environ: Any) -> Attempt:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         record = {}
+    except OSError as error:
+        raise Denied(f"`{path}` cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise Damaged(f"`{path}` is not JSON: {error}") from None
     if not isinstance(record, dict):

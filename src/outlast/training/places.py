@@ -65,7 +65,7 @@ def config() -> dict[str, Any]:
         except OSError as error:
             raise NotFound(f"OUTLAST_CONFIG names `{given}`, which cannot be read: {error}") from None
     try:
-        content = _read_toml(text) if source.endswith(".toml") else json.loads(text)
+        content = _read_toml(text, source) if source.endswith(".toml") else json.loads(text)
     except ValueError as error:
         raise UsageError(f"`{source}` is not well formed: {error}") from None
     if not isinstance(content, dict):
@@ -73,13 +73,19 @@ def config() -> dict[str, Any]:
     return content
 
 
-def _read_toml(text: str) -> dict[str, Any]:
+def _read_toml(text: str, source: str) -> dict[str, Any]:
     import sys
 
     if sys.version_info >= (3, 11):
         import tomllib
     else:
-        import tomli as tomllib
+        try:
+            import tomli as tomllib
+        except ModuleNotFoundError:
+            raise UsageError(
+                f"`{source}` is TOML, which Python {sys.version_info[0]}.{sys.version_info[1]} cannot read by itself\n\n"
+                "hint: `pip install tomli` where the script runs, or write the file as JSON"
+            ) from None
     return dict(tomllib.loads(text))
 
 

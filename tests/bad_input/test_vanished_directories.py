@@ -1,0 +1,48 @@
+"""Directories that somebody removes while a job runs: nothing goes on without them, and nothing spins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.bad_input.surroundings import alive, processes, wait_for
+from tests.cli.user import User
+
+DAEMON = """
+import os, pathlib, sys, time
+place = pathlib.Path(sys.argv[1])
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.environ.clear()
+        (place / "daemon").write_text(str(os.getpid()))
+        time.sleep(600)
+    os._exit(0)
+while not (place / "daemon").exists():
+    time.sleep(0.01)
+(place / "trainer").write_text(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("gone", ["outlast", "outlast/local", "outlast/local/machines"])
+def test_whoever_loses_his_directory_ends_with_all_that_he_started(user: User, tmp_path: Path, gone: str) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", DAEMON)
+    assert user.outlast("run", "--detach", "train.py", "--", str(place)).code == 0
+    wait_for((place / "trainer").exists, "the trainer")
+    pids = [int((place / name).read_text()) for name in ("trainer", "daemon")]
+    while (tmp_path / gone).exists():
+        shutil.rmtree(tmp_path / gone, ignore_errors=True)
+    if gone == "outlast/local/machines":
+        user.outlast("stop", "train")
+    try:
+        wait_for(lambda: not any(map(alive, pids)), "the end of trainer and daemon")
+        wait_for(lambda: not processes(user), "the end of init, agent and supervisor")
+    finally:
+        for pid in filter(alive, pids):
+            os.kill(pid, 9)
