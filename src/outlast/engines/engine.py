@@ -23,6 +23,8 @@ class Launch:
     machine: Machine
     deadline_at: float
     labels: Mapping[str, str] = field(default_factory=dict)
+    asked_at: float = 0.0
+    """When the engine is told this, by the clock that `deadline_at` is meant by; 0: by the engine's own."""
 
 
 class Condition(enum.Enum):
@@ -72,6 +74,9 @@ class Capabilities:
 
     preempts: bool
     """`preempt` works: the engine can be drilled."""
+
+    place: str = ""
+    """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""
 
 
 class Engine(Protocol):

@@ -68,6 +68,9 @@ class LaunchRecord:
     resume_from: str = ""
     """A kept checkpoint's name, when `resume --checkpoint` asked for another than the newest."""
 
+    place: str = ""
+    """The computer whose machines it has, if its engine is one computer's: `name:digest`."""
+
     args: tuple[str, ...] | None = None
     """Other arguments than the spec's, when `resume -- ARGS --allow-changed` asked for them."""
 

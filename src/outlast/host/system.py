@@ -76,6 +76,23 @@ def boot_id() -> str:
     return _ask("sysctl", "-n", "kern.bootsessionuuid")[1].strip()
 
 
+def place(directory: os.PathLike[str]) -> str:
+    """`name:digest` of this computer and of a directory on it: the same for all that share its processes, and for nobody else."""
+    import zlib
+
+    name = os.uname().nodename
+    try:
+        with open("/etc/machine-id") as file:
+            machine = file.read().strip()
+    except OSError:
+        machine = ""
+    try:
+        inode = os.stat(directory).st_ino
+    except OSError:
+        inode = 0
+    return f"{name}:{zlib.crc32(f'{name} {machine} {os.fspath(directory)} {inode}'.encode(errors='replace')):08x}"
+
+
 def start_time(pid: int) -> str:
     """When the process began, as its system counts; with number and boot, who it is. Empty: it is dead, or a zombie."""
     if LINUX:

@@ -40,4 +40,5 @@ def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
         machine=record.machine,
         deadline_at=record.deadline_at,
         labels=spec.labels,
+        asked_at=job.folder.store.now(),
     )

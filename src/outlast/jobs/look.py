@@ -8,6 +8,7 @@ from outlast.folder import life
 from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
+from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.secrets import forget
 from outlast.jobs.submit import start
@@ -30,6 +31,8 @@ def look(world: World, job: Job) -> Status:
     if not at.head.state.final:
         stopping = job.folder.stop_wished(at.head.launch)
         launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
+        if not launch_state.alive and is_elsewhere(world, record):
+            launch_state = state_elsewhere(job, record, at.head)
         at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
     else:
         publish(job.folder, record.id)  # the machine that should have may have been taken away first

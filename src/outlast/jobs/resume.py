@@ -9,8 +9,9 @@ from dataclasses import replace
 from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
 from outlast.folder import life
 from outlast.folder.content import select
-from outlast.folder.folder import HeadAt
+from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.records import Head, State
+from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import index, launch_record, start
@@ -59,6 +60,12 @@ def _resume(
                 hint=f"`outlast run --from {job.id} ...` begins a new job with its weights",
             )
         if not at.head.state.final:
+            record = job.folder.read_launch(at.head.launch)
+            if is_elsewhere(world, record) and is_silent(job, record, at.head):
+                # Its computer, when it wakes, finds the launch ended, and leaves.
+                ended = life.final(at.head, State.STOPPED, job.folder.store.now(), reason="its computer was silent")
+                job.folder.swap(at, ended, f"{nonce(job.folder.random)}-taken")
+                continue
             _check_unchanged(job, spec, at.head, checkpoint, args, max_run_seconds)
             start(world, job, spec, at.head)
             return
@@ -115,6 +122,7 @@ def _relaunch(
         previous.engine,
         asked,
         job.folder.store.now(),
+        place=world.engine(previous.engine).capabilities.place,
         resume_from=chosen,
         args=args if args is not None else previous.args,
         bundle=at.head.bundle,

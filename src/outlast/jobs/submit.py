@@ -17,6 +17,7 @@ from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
+from outlast.jobs.elsewhere import is_elsewhere
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.secrets import keep_for
@@ -59,7 +60,8 @@ def carry_out(world: World, planned: Plan) -> Submitted:
     world.remember_home(planned.home)
     spec, there = _spec(job, planned.spec)
     adopted = adopt(world, job, spec)
-    record = launch_record(job, 1, spec.engine, spec, job.home.store.now())
+    place = world.engine(spec.engine).capabilities.place
+    record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place)
     keep_for(world, job, spec, record.id, planned.secrets)
     index(job, spec, record)
     prune = settle(world, job, spec, planned, there=there)
@@ -150,8 +152,10 @@ def begin(job: Job, head: Head) -> Head:
 
 
 def start(world: World, job: Job, spec: Spec, head: Head) -> None:
-    """Starts head's launch from its record; undone if the job has ended or moved on meanwhile."""
+    """Starts head's launch from its record, unless it is another computer's; undone if the job has ended or moved on meanwhile."""
     record = job.folder.read_launch(head.launch)
+    if is_elsewhere(world, record):
+        return
     launch = as_launch(job, record, spec)
     engine = world.engine(record.engine)
     engine.start(launch)

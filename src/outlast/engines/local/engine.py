@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from outlast.clock import Clock
@@ -15,7 +16,7 @@ from outlast.engines.local import capacity, ending
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
 from outlast.errors import Denied, OutlastError, UsageError
-from outlast.host import files
+from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
 from outlast.spec.spec import Machine
@@ -25,6 +26,9 @@ SUPERVISE = "outlast.machine.supervise"
 
 STOP_SECONDS = 10.0
 """How long a supervisor has to end a launch; after that `stop` does it itself."""
+
+CLOCK_SECONDS = 30.0
+"""Clocks that are closer than this are taken for the same."""
 
 KILL_SECONDS_MAX = 10.0
 LOOK_SECONDS = (0.002, 0.1)
@@ -43,6 +47,7 @@ class LocalEngine:
     def __init__(self, user_dir: Path, clock: Clock, *, boot: str = BOOT, supervise: str = SUPERVISE) -> None:
         self.paths = LocalDir(user_dir / "local")
         self.clock = clock
+        self.capabilities = replace(type(self).capabilities, place=system.place(user_dir))
         self.bell = Bell(self.paths, boot, supervise)
 
     def check(self, machine: Machine, workers: int) -> None:
@@ -58,11 +63,16 @@ class LocalEngine:
             if self._known(launch.id):
                 return
             self.check(launch.machine, launch.workers)
-            order = Order(launch, self.clock.now(), inherited(os.environ))
+            order = Order(self._by_own_clock(launch), self.clock.now(), inherited(os.environ))
             self._relieve()
             # No condition: who starts it twice writes the same, and the supervisor takes it up once.
             files.put(self.paths.incoming_order(launch.id), encode_order(order))
             self.bell.ring()
+
+    def _by_own_clock(self, launch: Launch) -> Launch:
+        """A deadline is meant by the home's clock, and this computer's may be wrong by a day."""
+        ahead = launch.asked_at - self.clock.now() if launch.asked_at else 0.0
+        return launch if abs(ahead) < CLOCK_SECONDS else replace(launch, deadline_at=launch.deadline_at - ahead)
 
     def state(self, launch: Launch) -> LaunchState:
         check_id(launch.id)
