@@ -51,7 +51,9 @@ class Equipment:
 
 def equip(world: World, asked: Asked, home: Home, engine: Engine, directory: Path, target: Target) -> Equipment:
     """Errors come before anything is written; what was shipped is in the home."""
-    interpreter = choose_python(Path(asked.directory).absolute(), world.environ, cache=world.cache_dir, asked=asked.python)
+    interpreter = choose_python(
+        Path(asked.directory).absolute(), world.environ, cache=world.cache_dir, asked=asked.python
+    )
     needed = imported(directory, target, asked, world.cache_dir)
     declared = _declared(asked, directory, target, engine, interpreter)
     frozen = declared is None and not engine.capabilities.same_machine
@@ -99,7 +101,7 @@ class _Equipping:
         # With a setup and nothing declared: a layer of its own above the interpreter's packages, which it leaves alone.
         below = self.interpreter.path if declared is None else ""
         declared = declared or Declared(f"--setup {self.asked.setup}")
-        _check_python(declared, self.interpreter)
+        _check_python(declared, self.interpreter.path, facts.version)
         began_at = self.world.clock.monotonic()
         key = _key(declared, facts, setup, below)
         shelf = Shelf(self.home.store)
@@ -181,13 +183,13 @@ class _Equipping:
         )
 
 
-def _check_python(declared: Declared, interpreter: Interpreter) -> None:
+def _check_python(declared: Declared, python: str, version: str) -> None:
     from outlast.bundle.environment.versions import allows, lowest
 
-    if not allows(declared.requires_python, interpreter.version):
+    if not allows(declared.requires_python, version):
         other = lowest(declared.requires_python)
         raise UsageError(
-            f"{declared.source} needs Python {declared.requires_python}, and `{interpreter.path}` is {interpreter.version}",
+            f"{declared.source} needs Python {declared.requires_python}, and `{python}` is {version}",
             state="nothing was submitted, nothing is being spent",
             hint=f"`--python {other or 'VERSION'}` chooses another one",
         )

@@ -54,7 +54,9 @@ def environment_of(store: Store, wanted: Wanted, cache: Path, prepare: Prepare |
         return found
     manifest = read_manifest(store, wanted.digest)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _sweep(link)
+    finished = _sweep(link, wanted)
+    if finished is not None:
+        return _name(link, finished, wanted)
     root = Path(tempfile.mkdtemp(prefix=f"{link.name}.{os.getpid()}-", dir=folder))
     try:
         _make(store, manifest, wanted, root, cache)
@@ -153,22 +155,30 @@ def _content(root: Path) -> list[int]:
 
 
 def _named(link: Path, wanted: Wanted) -> Path | None:
-    """What the link names, if it is sealed and as it was then; after a restart of the computer, if all of it has reached the disk."""
+    """What the link names, if it is whole."""
     try:
         root = link.parent / os.readlink(link)
+    except OSError:
+        return None
+    return root if _is_whole(root, wanted) else None
+
+
+def _is_whole(root: Path, wanted: Wanted) -> bool:
+    """Sealed, and as it was then; after a restart of the computer, if all of it has reached the disk."""
+    try:
         seal = files.read_json(root / SEAL)
         if not isinstance(seal, dict) or seal.get("digest") != wanted.digest or seal.get("base") != wanted.base:
-            return None
+            return False
         if seal.get("state") != _state(root, wanted) or not os.access(wanted.base, os.X_OK):
-            return None
+            return False
         boot = system.boot_id()
         if seal.get("boot") != boot:
             if seal.get("content") != _content(root):
-                return None
+                return False
             files.put_json(root / SEAL, {**seal, "boot": boot})
     except OSError:
-        return None
-    return root
+        return False
+    return True
 
 
 def _name(link: Path, root: Path, wanted: Wanted) -> Path:
@@ -185,12 +195,21 @@ def _name(link: Path, root: Path, wanted: Wanted) -> Path:
     return root
 
 
-def _sweep(link: Path) -> None:
-    """What makers have left that are no longer alive."""
+def _sweep(link: Path, wanted: Wanted) -> Path | None:
+    """What makers have left that are no longer alive; one that had only to be named is answered.
+
+    What is sealed and no longer whole stays: somebody may run in it.
+    """
+    finished = None
     for path in link.parent.glob(f"{link.name}.*"):
         maker = path.name.removeprefix(f"{link.name}.").partition("-")[0]
-        if maker.isdigit() and not _alive(int(maker)) and not (path / SEAL).exists():
+        if not maker.isdigit() or _alive(int(maker)):
+            continue
+        if not (path / SEAL).exists():
             shutil.rmtree(path, ignore_errors=True)
+        elif _is_whole(path, wanted):
+            finished = path
+    return finished
 
 
 def _alive(pid: int) -> bool:
