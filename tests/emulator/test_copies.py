@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import os
 import re
@@ -307,6 +308,17 @@ def test_a_batch_answers_each_call_for_itself(emulator: Running, bucket: str) ->
         ("response-id+3", 400),
     ]
     assert json.loads(answers[2][2]) == {"metadata": {"a": "b"}}
+    assert emulator.get(bucket, "one").status == 404
+
+
+def test_a_fault_within_a_batch_hits_the_batch(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "one", b"1")
+    fault = emulator.fault("storage.objects.delete", "lost")
+
+    with pytest.raises((ConnectionError, http.client.HTTPException)):
+        _batch(emulator, [f"DELETE /storage/v1/b/{bucket}/o/one HTTP/1.1\r\n\r\n"])
+
+    assert emulator.used_up(fault)
     assert emulator.get(bucket, "one").status == 404
 
 

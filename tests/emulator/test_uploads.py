@@ -283,6 +283,18 @@ def test_a_wrong_md5_ends_the_session_without_an_object(emulator: Running, bucke
     assert emulator.get(bucket, "it").status == 404
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_the_last_request_may_bring_the_checksum_of_the_whole(emulator: Running, bucket: str, right: bool) -> None:
+    data = os.urandom(BLOCK + 7)
+    session = _begin(emulator, bucket)
+    assert _put(emulator, session, data[:BLOCK], f"0-{BLOCK - 1}/*").status == 308
+    md5 = base64.b64encode(hashlib.md5(data if right else b"other").digest()).decode()
+    headers = {"content-range": f"bytes {BLOCK}-{BLOCK + 6}/{BLOCK + 7}", "x-goog-hash": f"md5={md5}"}
+
+    assert emulator.call("PUT", session, data[BLOCK:], headers).status == (200 if right else 400)
+    assert emulator.get(bucket, "it").status == (200 if right else 404)
+
+
 @pytest.mark.parametrize("span", ["x", "0-3", "3-0/4", "0-9/4", "*/x", "-1-3/4"])
 def test_nonsense_in_content_range_is_refused(emulator: Running, bucket: str, span: str) -> None:
     assert _put(emulator, _begin(emulator, bucket), b"data", span).status == 400

@@ -17,7 +17,8 @@ CLASS_B_USD = 0.0004 / 1000
 HOURS_PER_MONTH = 730.0
 GB = 1_000_000_000
 
-FREE = ("delete", "abort")
+FREE = ("delete", "abort", "batch")
+"""A batch costs what the calls in it cost."""
 _CLASS_B = ("get", "getIamPolicy", "testIamPermissions", "head")
 
 NOTE = "ledger"

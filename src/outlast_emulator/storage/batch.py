@@ -36,7 +36,8 @@ def routes(emulator: Emulator) -> Iterable[Route]:
         mark = f"batch_{secrets.token_urlsafe(24)}"
         body = b"".join(_part(mark, content_id, response) for content_id, response in answers)
         body += f"--{mark}--\r\n".encode()
-        return Response(200, body, {"content-type": f"multipart/mixed; boundary={mark}"})
+        damage = next((response.wire for _, response in answers if response.wire), None)
+        return Response(200, body, {"content-type": f"multipart/mixed; boundary={mark}"}, wire=damage)
 
     for template in ("/batch/storage/v1", "/batch"):
         yield Route("storage.batch", "POST", template, batch, quick=False, public=True)

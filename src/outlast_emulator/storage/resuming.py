@@ -30,7 +30,7 @@ def resume(emulator: Emulator, session: Session, request: Request) -> Response:
         total = session.size if total is None and said.end is None else total
     if total is None or session.size != total:
         return _incomplete(session)
-    return _complete(emulator, session)
+    return _complete(emulator, session, checks.claimed({"x-goog-hash": request.headers.get("x-goog-hash", "")}))
 
 
 def _append(emulator: Emulator, session: Session, request: Request, said: ContentRange, total: int | None) -> bool:
@@ -60,11 +60,13 @@ def _append(emulator: Emulator, session: Session, request: Request, said: Conten
     return True
 
 
-def _complete(emulator: Emulator, session: Session) -> Response:
+def _complete(emulator: Emulator, session: Session, late: checks.Claims) -> Response:
+    """`late`: what the last request says about the whole, for those who hash while they send."""
     storage, plan = emulator.storage, session.plan
     content = storage.uploads.restart(session)
     try:
         checks.check(content, plan.claims)
+        checks.check(content, late)
     except ApiError:
         storage.contents.drop(content.id, False)
         storage.uploads.cancel(session)
