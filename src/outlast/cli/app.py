@@ -21,6 +21,7 @@ COMMANDS = (
     "logs",
     "stop",
     "resume",
+    "evaluate",
     "checkpoints",
     "pull",
     "push",

@@ -154,6 +154,18 @@ class JobKeys:
         return f"{self.root}published.json"
 
     @property
+    def evaluations(self) -> str:
+        return f"{self.root}evaluations/"
+
+    def evaluation(self, job: str) -> str:
+        """That another job evaluates this one; written at its submit."""
+        return f"{self.evaluations}{job}/evaluation.json"
+
+    def result(self, job: str) -> str:
+        """What came of it; published when it has succeeded."""
+        return f"{self.evaluations}{job}/result.json"
+
+    @property
     def pins(self) -> str:
         return f"{self.root}pins/"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.content import download, read_manifest
+from outlast.folder.evaluation import publish_result
 from outlast.folder.folder import Folder
 from outlast.folder.records import File, Head, Published
 from outlast.store.keys import check_key
@@ -22,12 +23,15 @@ def output_files(folder: Folder, head: Head) -> list[File]:
 
 
 def publish(folder: Folder, launch_id: str) -> None:
-    """Copies what is missing of a final head's outputs; whoever ends a launch calls it first. Done already: nothing."""
+    """Copies what is missing of a final head's outputs, and of an evaluation's result; whoever ends a launch calls it first."""
     try:
         head = folder.read_head().head
     except KeyMissing:
         return
-    if head.launch_id != launch_id or not head.state.final or not head.outputs:
+    if head.launch_id != launch_id or not head.state.final:
+        return
+    publish_result(folder, head)
+    if not head.outputs:
         return
     if _published(folder) == head.outputs:
         return

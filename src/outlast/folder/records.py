@@ -270,6 +270,29 @@ class WorkerExit:
 
 
 @dataclass(frozen=True)
+class EvaluationLink:
+    """In the trained job's folder: another job evaluates it."""
+
+    job: str
+    checkpoint: str
+    step: int | None
+    split: str
+    submitted_at: float
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """In the trained job's folder: the last value of each metric that the evaluation has logged."""
+
+    job: str
+    checkpoint: str
+    step: int | None
+    split: str
+    metrics: Mapping[str, float]
+    ended_at: float
+
+
+@dataclass(frozen=True)
 class Published:
     """Written after the last published output."""
 

@@ -1,6 +1,6 @@
 """Half a submit is either nothing or a job that can be submitted again.
 
-The order of writes: bundle, spec, launch record, secrets (outside of the home), index, head, then the engine's start. Each names
+The order of writes: bundle, spec, what it begins with of another job, launch record, secrets (outside of the home), index, head, then the engine's start. Each names
 only what is there already. All but head are create-only, and who finds one there uses it: the second submit of a job never mixes
 its own flags with the first one's.
 """
@@ -22,6 +22,7 @@ from outlast.jobs.job import Job, as_launch
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.secrets import keep_for
 from outlast.jobs.settle import hold, settle
+from outlast.jobs.trained import bring_trained
 from outlast.jobs.world import World
 from outlast.spec.record import decode, encode
 from outlast.spec.spec import Spec
@@ -60,6 +61,7 @@ def carry_out(world: World, planned: Plan) -> Submitted:
     world.remember_home(planned.home)
     spec, there = _spec(job, planned.spec)
     adopted = adopt(world, job, spec)
+    bring_trained(job, spec)
     place = world.engine(spec.engine).capabilities.place
     record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place)
     keep_for(world, job, spec, record.id, planned.secrets)

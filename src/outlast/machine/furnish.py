@@ -16,6 +16,7 @@ from outlast.machine.config import write_config
 from outlast.machine.datasets import Datasets
 from outlast.machine.interpreter import Finder
 from outlast.machine.links import place_links
+from outlast.machine.trained import TRAINED, furnish_trained
 from outlast.spec.spec import Spec
 from outlast.store.registry import open_store
 from outlast.store.store import Store
@@ -55,6 +56,7 @@ class Furnisher:
         place_links(self.spec.links, self.paths.work)
         inputs = self._inputs(say)
         found = Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
+        inputs = {**inputs, **furnish_trained(self.store, self.spec, self.paths.run / TRAINED)}
         return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
 
     def _inputs(self, say: Say) -> Mapping[str, str]:

@@ -25,6 +25,7 @@ from outlast.machine.mask import Mask
 from outlast.machine.places import Places
 from outlast.machine.settle import LOOK_SECONDS, Settling
 from outlast.machine.streams import MaskedStream, Stream
+from outlast.machine.trained import TRAINED, place_trained
 from outlast.machine.unmodified import Unmodified
 from outlast.spec.spec import Spec
 
@@ -117,6 +118,7 @@ class ProcessChild:
     def start(self, start: Start) -> None:
         if not self.started(start.attempt):
             self._write_attempt(start)
+            place_trained(self.paths.run / TRAINED, self.places.checkpoint)
             self._unmodified.begin(start.resumed_step)
             env = command.environment(
                 self.assignment,
@@ -141,7 +143,8 @@ class ProcessChild:
             "rank": start.rank,
             "workers": start.workers,
             "resumed_step": start.resumed_step,
-            "adopted": start.adopted,
+            "adopted": start.adopted or (self.spec.evaluation is not None and start.resumed_step is None),
+            "evaluation": self.spec.evaluation is not None,
             "continue_steps": start.adopted and self.spec.continue_steps,
             "allow_changed": self.allow_changed or start.adopted,
             "steps_max": drill.steps_max if drill is not None else None,

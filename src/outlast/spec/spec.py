@@ -106,11 +106,12 @@ class Evaluation:
     """This job evaluates another one's checkpoint."""
 
     job: str
-    """The trained job's folder, as a URL or path."""
+    """The trained job's id, in the same home: the result lands in its folder."""
 
-    checkpoint: str
-    """The name of a manifest in this job's own folder, copied there at submit."""
+    checkpoint: str = ""
+    """Which of its checkpoints, a manifest's name in its folder; empty: it has none, only outputs."""
 
+    step: int | None = None
     split: str = ""
 
 
