@@ -10,6 +10,7 @@ from pathlib import Path
 from outlast.bundle.dataset.push import Pushed, push
 from outlast.bundle.dataset.record import read_name, read_record
 from outlast.bundle.dataset.remote import check_url, look
+from outlast.bundle.listing import DIGEST_FORM
 from outlast.errors import NotFound, UsageError
 from outlast.folder import layout
 from outlast.jobs.world import World
@@ -65,7 +66,7 @@ def _check(source: str, directory: Path) -> None:
         check_url(source)
     elif _is_local(source, directory) and not _path(source, directory).exists():
         raise NotFound(f"there is no {shown(source)} to be a dataset", hint="name a directory or a file that is there")
-    elif not _is_local(source, directory):
+    elif not _is_local(source, directory) and not DIGEST_FORM.fullmatch(source):
         check_dataset_name(source)
 
 
@@ -100,6 +101,8 @@ def _give(
 
 def _digest(store: Store, text: str) -> str:
     """Of what was pushed under this name; else of the dataset whose digest begins like this."""
+    if DIGEST_FORM.fullmatch(text):
+        return text
     try:
         return read_name(store, text).digest
     except NotFound:
