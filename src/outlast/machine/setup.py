@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from outlast.bundle.environment.archive import Archive
+from outlast.bundle.environment.install import Site
 from outlast.clock import Clock
 from outlast.errors import OutlastError
 from outlast.machine.command import interpreter
@@ -41,7 +43,7 @@ class Setup:
 
     def run(self, root: Path) -> None:
         python = str(root / "bin" / "python")
-        self._give_pip(python)
+        self._give_pip(root, python)
         self.say(f"setup: `{self.script}` runs in a new environment")
         began_at = self.clock.monotonic()
         script = f"./{self.script}" if self.script.startswith("-") else self.script
@@ -57,10 +59,15 @@ class Setup:
             )
         self.say(f"setup: done in {seconds:.1f} s; the next job with this environment does without")
 
-    def _give_pip(self, python: str) -> None:
-        """Setup scripts install. Where Python cannot bring its pip, one on the PATH installs here too (`PIP_PYTHON`)."""
-        command = [python, "-I", "-m", "ensurepip", "--default-pip"]
-        subprocess.run(command, env=dict(self.env), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    def _give_pip(self, root: Path, python: str) -> None:
+        """Setup scripts install. Where Python brings no pip, one on the PATH installs here too (`PIP_PYTHON`)."""
+        for site_packages in root.glob("lib/python3.*/site-packages"):
+            version = site_packages.parent.name.removeprefix("python")
+            library = Path(os.path.realpath(python)).parent.parent / "lib" / f"python{version}"
+            for wheel in sorted((library / "ensurepip" / "_bundled").glob("pip-*.whl")):
+                with Archive(wheel, wheel.name) as archive:
+                    Site(root, version, python).install(archive)
+                return
 
     def _follow(self, words: list[str]) -> tuple[int, list[str]]:
         """The exit code, and the last lines."""
