@@ -1,8 +1,8 @@
 """Half a submit is either nothing or a job that can be submitted again.
 
-The order of writes: bundle, spec, what it begins with of another job, launch record, secrets (outside of the home), index, head, then the engine's start. Each names
-only what is there already. All but head are create-only, and who finds one there uses it: the second submit of a job never mixes
-its own flags with the first one's.
+The order of writes: bundle, spec, what it begins with of another job, launch record, secrets (outside of the home), index, head, then
+the engine's start. Each names only what is there already. All but head are create-only, and who finds one there uses it: the second
+submit of a job never mixes its own flags with the first one's.
 """
 
 from __future__ import annotations
