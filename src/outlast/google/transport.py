@@ -24,7 +24,7 @@ STALL_SECONDS = 20.0
 RETRY_SECONDS = 30.0
 """For how long one call is tried: a burst of refusals passes; an outage is somebody's to decide about."""
 
-UNSENT_SECONDS = 10.0
+UNSENT_SECONDS = 5.0
 """The same where nothing has left this machine: no network is soon known."""
 
 FIRST_DELAY_SECONDS = 0.5
