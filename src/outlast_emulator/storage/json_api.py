@@ -37,6 +37,8 @@ def routes(emulator: Emulator) -> Iterable[Route]:
         ("storage.buckets.update", "PUT", f"{B}/{{bucket}}", buckets.update, True),
         ("storage.buckets.delete", "DELETE", f"{B}/{{bucket}}", buckets.delete, True),
         ("storage.buckets.getStorageLayout", "GET", f"{B}/{{bucket}}/storageLayout", buckets.storage_layout, True),
+        ("storage.managedFolders.list", "GET", f"{B}/{{bucket}}/managedFolders", buckets.list_managed_folders, True),
+        ("storage.folders.list", "GET", f"{B}/{{bucket}}/folders", buckets.list_folders, True),
         ("storage.objects.list", "GET", O, objects.list, False),
         ("storage.objects.get", "GET", ONE, objects.get, True),
         ("storage.objects.get", "GET", f"/download{ONE}", objects.get, True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from outlast_emulator.errors import invalid, required
+from outlast_emulator.errors import ApiError, invalid, required
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage.buckets import Bucket
@@ -95,6 +95,17 @@ class JsonBuckets:
                 },
             }
         )
+
+    def list_managed_folders(self, request: Request) -> Response:
+        """There are none, since none can be made; gcloud asks before it removes a bucket."""
+        self._buckets.find(request.params["bucket"])
+        return answer({"kind": "storage#managedFolders"})
+
+    def list_folders(self, request: Request) -> Response:
+        bucket = self._buckets.find(request.params["bucket"])
+        if not bucket.fields.get("hierarchicalNamespace", {}).get("enabled"):
+            raise ApiError(409, "conflict", "The bucket does not support hierarchical namespace.")
+        return answer({"kind": "storage#folders"})
 
     def _resource(self, bucket: Bucket) -> dict[str, Any]:
         from outlast_emulator.emulator import PROJECT_NUMBER
