@@ -15,6 +15,11 @@ from outlast.spec.spec import Spec
 
 SAVED_LOOK_SECONDS = 0.5
 
+WRITE_SECONDS = 15.0
+COMMIT_SECONDS_MAX = 300.0
+"""Where writes are billed, a commit of n of them is followed by n times so long without one, but by no more than the other: a
+training that saves every few seconds shall not cost more for its requests than for its machine."""
+
 
 class Abandoned(Exception):
     """The upload in flight would not have been finished before the machine is taken away."""
@@ -30,7 +35,8 @@ class Commits(Pulse):
         """Uploaded, and not yet named by head: the answer may have been lost."""
 
         self.last_saved = 0
-        self._saved_at = self._upload_began_at = clock.monotonic()
+        self._saved_at = self._upload_began_at = self._commit_at = clock.monotonic()
+        self._writes_at_upload = 0
         self._starting_seconds = 0.0
 
     def _commit_if_saved(self) -> None:
@@ -39,7 +45,9 @@ class Commits(Pulse):
             return
         self._saved_at = now + SAVED_LOOK_SECONDS
         try:
-            if self.pending is None:
+            # Whoever is about to leave commits at once; so does a drill, which is short.
+            due = now >= self._commit_at or self.vigil.told is not None or self.spec.drill is not None
+            if self.pending is None and due:
                 saved = self.child.saved(self.last_saved, last=False)
                 if saved is not None:
                     self._upload(saved)
@@ -66,6 +74,7 @@ class Commits(Pulse):
 
     def _upload(self, saved: Saved) -> None:
         self._upload_began_at = self.clock.monotonic()
+        self._writes_at_upload = self.folder.store.billed_writes
         manifest = self.mirror.write(saved, self.at.head)
         self.last_saved = saved.number
         self.pending = (saved, manifest)
@@ -83,6 +92,8 @@ class Commits(Pulse):
         self.mirror.collect(before, self.at.head)
         if first:
             self.mirror.sweep(self.at.head)
+        writes = self.folder.store.billed_writes - self._writes_at_upload
+        self._commit_at = self.clock.monotonic() + min(COMMIT_SECONDS_MAX, WRITE_SECONDS * writes)
 
     def _write_outputs(self) -> str:
         outputs = self.child.outputs()

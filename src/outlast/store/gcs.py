@@ -38,7 +38,7 @@ PURGE_ALONE_MAX = 2
 class GcsStore:
     poll_seconds: float = 1.0
     rewrite_seconds: float = 1.0
-    write_seconds: float = 40.0
+    write_seconds: float = 60.0
 
     def __init__(self, transport: Transport, bucket: str, prefix: str = "", *, clock: Clock = SYSTEM) -> None:
         self.url = f"gs://{bucket}/{prefix}" if prefix else f"gs://{bucket}"
