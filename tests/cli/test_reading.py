@@ -258,7 +258,7 @@ def test_a_damaged_job_is_listed_as_such_and_hides_no_other(saved: User) -> None
     saved.outlast("run", "--job-id", "broken", "train.py")
     for head in (saved.home / "jobs/broken").glob("head.json*"):
         head.write_bytes(b"{not json\n")
-    for cache in (saved.outlast_dir / "cache").glob("jobs-*.json"):
+    for cache in (saved.outlast_dir / "cache").glob("jobs-*.rows"):
         cache.unlink()
     rows = {row["job"]: row["state"] for row in saved.outlast("jobs", "--json").json}
     assert rows == {"saved": "succeeded", "broken": "damaged"}
@@ -308,7 +308,7 @@ def test_a_job_of_the_same_id_in_a_home_made_anew_is_another_job(user: User) -> 
 def test_a_damaged_cache_is_only_slower(saved: User) -> None:
     saved.outlast("jobs")
     for content in (b"[]", b"{}", b"\xff", b'{"home": 5, "rows": []}'):
-        for cache in (saved.outlast_dir / "cache").glob("jobs-*.json"):
+        for cache in (saved.outlast_dir / "cache").glob("jobs-*.rows"):
             cache.write_bytes(content)
         assert [row["job"] for row in saved.outlast("jobs", "--json").json] == ["saved"]
 

@@ -6,7 +6,7 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.listing import list_all
-from outlast.cli.options import home_option, json_option
+from outlast.cli.options import home_option, json_option, whole
 from outlast.spec.names import check_label
 
 
@@ -16,10 +16,23 @@ from outlast.spec.names import check_label
     "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="Only jobs with this label; repeatable."
 )
 @click.option("--name", metavar="NAME", default="", help="Only jobs of this name.")
+@click.option(
+    "--limit",
+    type=whole(0),
+    metavar="N",
+    help="The newest N, and what has not ended; `0`: all. 50 if not said, with --json all.",
+)
 @home_option
 @json_option
-def command(running: bool, labels: tuple[str, ...], name: str, home: str | None, as_json: bool) -> int:
+def command(
+    running: bool, labels: tuple[str, ...], name: str, limit: int | None, home: str | None, as_json: bool
+) -> int:
     """List jobs, the newest first, from all homes that you have used."""
     return list_all(
-        running=running, labels=dict(check_label(label) for label in labels), name=name, home=home, as_json=as_json
+        running=running,
+        labels=dict(check_label(label) for label in labels),
+        name=name,
+        home=home,
+        as_json=as_json,
+        limit=limit,
     )

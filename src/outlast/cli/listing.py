@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from outlast.cli.progress import shown_progress
 from outlast.cli.table import render
-from outlast.cli.terminal import colour_allowed, paint, put, put_json, say, shown, width
+from outlast.cli.terminal import colour_allowed, paint, put, say, shown, width
 from outlast.cli.words import age
 from outlast.errors import EXIT_DONE
 
+if TYPE_CHECKING:
+    from outlast.jobs.remembered import Listed
+
+LIMIT_DEFAULT = 50
+"""How many a person is shown at once."""
+
+ENDED = frozenset(("succeeded", "failed", "stopped", "expired", "damaged"))
 HEADER = ("JOB", "STATE", "STEP", "ATTEMPTS", "SUBMITTED", "ON", "TARGET")
 NUMBERS = (2, 3)
 COLOUR_OF_STATE = {
@@ -30,21 +38,41 @@ def list_all(
     name: str = "",
     home: str | None = None,
     as_json: bool = False,
+    limit: int | None = None,
 ) -> int:
-    from outlast.jobs.list import list_jobs
+    from outlast.jobs.list import list_all_jobs
     from outlast.jobs.world import system_world
 
     world = system_world()
-    jobs = list_jobs(world, home=home, running=running, labels=labels or {}, name=name)
+    with shown_progress() as on_progress:
+        jobs = list_all_jobs(world, home=home, running=running, labels=labels or {}, name=name, on_progress=on_progress)
     for url, why in world.away.items():
         say(f"home `{shown(url)}` could not be read: {shown(why)}")
     if as_json:
-        put_json(jobs)
+        put_raw(one.raw for one in (jobs[:limit] if limit else jobs))
     elif jobs:
-        _print(jobs, world.clock.now())
+        shown_ones = newest(jobs, LIMIT_DEFAULT if limit is None else limit)
+        _print([one.row() for one in shown_ones], world.clock.now())
+        if len(shown_ones) < len(jobs):
+            say(
+                f"and {len(jobs) - len(shown_ones):,} that ended before; `outlast jobs --limit 0` lists all {len(jobs):,}"
+            )
     else:
         _say_none(filtered=bool(running or labels or name))
     return EXIT_DONE
+
+
+def newest(jobs: Sequence[Listed], limit: int) -> Sequence[Listed]:
+    """The newest so many, and whatever else has not ended; 0: all."""
+    if not limit or len(jobs) <= limit:
+        return jobs
+    return [*jobs[:limit], *(one for one in jobs[limit:] if one.state not in ENDED)]
+
+
+def put_raw(rows: Iterable[bytes]) -> None:
+    """A list of objects that are JSON already, without decoding a hundred thousand of them."""
+    sys.stdout.write(f"[{b', '.join(rows).decode('ascii')}]\n")
+    sys.stdout.flush()
 
 
 def _print(rows: Sequence[Mapping[str, Any]], now: float) -> None:

@@ -51,20 +51,11 @@ def put_json(document: Any) -> None:
     try:
         text = json.dumps(document, allow_nan=False)
     except ValueError:
-        text = json.dumps(_finite(document), allow_nan=False)
+        from outlast.jobs.finite import finite
+
+        text = json.dumps(finite(document), allow_nan=False)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity; null is what is left of them."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return None
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return value
 
 
 def shown(text: object) -> str:

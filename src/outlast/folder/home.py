@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,12 +34,23 @@ class Home:
         return Folder(self.store, job, self.random)
 
     def index(self) -> Iterator[Indexed]:
-        """One row per launch, newest first. A foreign file in the index is no job and is passed over."""
-        for entry in self.store.list(layout.INDEX):
-            try:
-                yield Indexed(*layout.index_parts(entry.key))
-            except ValueError:
-                continue
+        """One row per launch, newest first."""
+        for key in self.index_keys():
+            row = self.indexed(key)
+            if row is not None:
+                yield row
+
+    def index_keys(self) -> Iterable[str]:
+        """All keys of the index, newest first. They are written once and purged: a store that can tell such names quickly does."""
+        names = getattr(self.store, "names_written_once", None)
+        return names(layout.INDEX) if names is not None else (entry.key for entry in self.store.list(layout.INDEX))
+
+    def indexed(self, key: str) -> Indexed | None:
+        """None: a foreign file, which is no job."""
+        try:
+            return Indexed(*layout.index_parts(key))
+        except ValueError:
+            return None
 
     def jobs(self) -> Iterator[Indexed]:
         """One row per job, the newest launch first."""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, UsageError
+from outlast.jobs.remembered import Listed, Remembered, Row, listed
 from outlast.jobs.world import World
-from outlast.spec.plain_file import read_plain
+from outlast.spec.progress import OnProgress, silent
 
 if TYPE_CHECKING:
     from outlast.folder.home import Home, Indexed
     from outlast.jobs.job import Job
 
-Row = dict[str, Any]
-
 FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
-REMEMBERED_BYTES_MAX = 256 << 20
-"""Half a million jobs; a longer list is made anew each time."""
+ENDED = frozenset((*FINAL_STATES, "damaged"))
 
 
 def list_jobs(
@@ -36,29 +31,55 @@ def list_jobs(
 
     A job whose records cannot be read is listed as `damaged`, and it alone has a `why`: one bad job must not hide the others.
     """
-    rows = list(world.each(home, lambda one: _rows(world, one)))
-    wanted = [
-        row
-        for row in rows
-        if (not running or row["state"] not in (*FINAL_STATES, "damaged"))
-        and (not name or row["name"] == name)
-        and all(row["labels"].get(key) == value for key, value in (labels or {}).items())
-    ]
-    return sorted(wanted, key=lambda row: -row["submitted_at"])
+    return [one.row() for one in list_all_jobs(world, home=home, running=running, labels=labels, name=name)]
 
 
-def _rows(world: World, home: Home) -> Iterator[Row]:
-    remembered = _Remembered(world.cache_dir, home)
-    for indexed in home.jobs():
-        # With its time: a job that was deleted and submitted again under the same id is another one.
-        key = f"{indexed.submitted_at:.3f}-{indexed.job}-{indexed.launch}"
-        row = remembered.get(key)
-        if row is None:
-            row = _row(world, home, indexed)
-            # A later launch has a later index row, so a final one is final for ever under this key.
-            if row["state"] in FINAL_STATES:
-                remembered.add(key, row)
-        yield row
+def list_all_jobs(
+    world: World,
+    *,
+    home: str | None = None,
+    running: bool = False,
+    labels: Mapping[str, str] | None = None,
+    name: str = "",
+    on_progress: OnProgress = silent,
+) -> list[Listed]:
+    """The same, each with its row undecoded."""
+    found = world.each(home, lambda one: _all(world, one, on_progress))
+    wanted = [one for one in found if not running or one.state not in ENDED]
+    if name or labels:
+        wanted = [one for one in wanted if _fits(one, labels or {}, name)]
+    wanted.sort(key=lambda one: -one.submitted_at)
+    return wanted
+
+
+def _fits(one: Listed, labels: Mapping[str, str], name: str) -> bool:
+    """What does not even contain the words need not be decoded."""
+    for word in (name, *labels, *labels.values()):
+        if word and json.dumps(word)[1:-1].encode() not in one.raw:
+            return False
+    row = one.row()
+    return (not name or row["name"] == name) and all(row["labels"].get(key) == value for key, value in labels.items())
+
+
+def _all(world: World, home: Home, on_progress: OnProgress) -> Iterator[Listed]:
+    remembered = Remembered(world.cache_dir, home.url)
+    seen: set[str] = set()
+    for number, key in enumerate(home.index_keys()):
+        one = remembered.get(key)
+        if one is not None:
+            if one.job not in seen:
+                seen.add(one.job)
+                yield one
+            continue
+        indexed = home.indexed(key)
+        if indexed is None or indexed.job in seen:
+            continue
+        seen.add(indexed.job)
+        on_progress("looking at jobs", number, 0, "jobs")
+        one = listed(_row(world, home, indexed))
+        if one.state in FINAL_STATES:
+            remembered.add(key, one)
+        yield one
     remembered.keep()
 
 
@@ -91,42 +112,3 @@ def _half(job: Job, indexed: Indexed, state: str, why: str) -> Row:
         "folder": job.folder_url,
         "why": why,
     }
-
-
-class _Remembered:
-    """Rows of ended jobs in the user's cache: only a cache, and rewritten whole."""
-
-    def __init__(self, cache_dir: Path, home: Home) -> None:
-        self._home = home.url
-        self._path = cache_dir / f"jobs-{zlib.crc32(os.fsencode(home.url)):08x}.json"
-        self._new = False
-        self._seen: dict[str, Row] = {}
-        self._rows: dict[str, Row] = {}
-        try:
-            document = json.loads(read_plain(self._path, REMEMBERED_BYTES_MAX))
-            if document["home"] == home.url:
-                self._rows = dict(document["rows"])
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            return
-
-    def get(self, key: str) -> Row | None:
-        row = self._rows.get(key)
-        if row is not None:
-            self._seen[key] = row
-        return row
-
-    def add(self, key: str, row: Row) -> None:
-        self._seen[key] = row
-        self._new = True
-
-    def keep(self) -> None:
-        if not self._new and len(self._seen) == len(self._rows):
-            return
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary = self._path.with_name(f".{self._path.name}-{os.getpid()}")
-            temporary.write_text(json.dumps({"home": self._home, "rows": self._seen}))
-            temporary.replace(self._path)
-        except OSError:
-            # Without a cache the next list is slower, nothing else.
-            return

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
@@ -22,7 +22,7 @@ from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, 
 from outlast.store.files import ChunksFailed, Files
 from outlast.store.generations import DELETED, END, Generations, listed
 from outlast.store.one_by_one import OneByOne
-from outlast.store.paths import DISPLACED, MARK, path_of
+from outlast.store.paths import DISPLACED, MARK, path_of, segment_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored
 from outlast.store.walk import walk
 
@@ -81,6 +81,24 @@ class DirectoryStore(OneByOne):
 
     def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Iterator[Entry]:
         return itertools.islice(self._list(prefix, after), limit)
+
+    def names_written_once(self, prefix: str) -> Sequence[str]:
+        """As `list`, for keys right below `prefix` (which ends in `/`) that are created once and purged: without looking into each."""
+        names: list[str] = []
+        try:
+            found = os.listdir(f"{self._root}/{path_of(prefix[:-1])}")
+        except (FileNotFoundError, NotADirectoryError):
+            return names
+        except OSError as error:
+            raise translated(error, "list", f"{self._root}/{prefix}") from error
+        for name in found:
+            text, _, suffix = name.partition(MARK)
+            if suffix == "1" and segment_of(text) == text:
+                names.append(prefix + text)
+            else:
+                return [entry.key for entry in self.list(prefix)]  # something else has happened here
+        names.sort()
+        return names
 
     def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
         path = self._path(key)
