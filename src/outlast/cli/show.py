@@ -9,6 +9,7 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.clean import Cleaner
+from outlast.cli.linked import evaluates, linked_document, print_linked
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.options import home_option, job_argument, json_option, whole
 from outlast.cli.table import render
@@ -48,7 +49,7 @@ def command(job: str | None, attempt: int | None, home: str | None, as_json: boo
         legal = ", ".join(str(number) for number, _ in status.attempts) or "none yet"
         raise NotFound(f"job `{found.id}` has no attempt {attempt}", hint=f"its attempts: {legal}")
     if as_json:
-        document = status.document()
+        document = {**status.document(), **linked_document(found)}
         if attempt is not None:
             document["attempt_list"] = [one for one in document["attempt_list"] if one["attempt"] == attempt]
         put_json(document)
@@ -57,6 +58,7 @@ def command(job: str | None, attempt: int | None, home: str | None, as_json: boo
     _print_attempts(status, attempt)
     if attempt is None:
         _print_checkpoints(status)
+        print_linked(found)
         _print_time(status)
     if attempt is not None or status.state == "failed":
         _print_log_end(found, attempt or status.head.attempt)
@@ -84,6 +86,7 @@ def _print_facts(status: Status) -> None:
             f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{f', commit {code}' if code else ''}",
         ),
         ("began with", began_with(status)),
+        ("evaluates", evaluates(spec)),
         (
             "limit",
             f"{duration(status.launch.deadline_at - status.now)} from now it ends at the latest"

@@ -36,6 +36,7 @@ SETTINGS = (
     "checkpoint-dir",
     "output-dir",
     "resume-args",
+    "notify",
 )
 """Options whose value may also come from a variable or a file (see `outlast config`)."""
 
@@ -83,6 +84,13 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
                 multiple=True,
                 metavar="NAME=REF",
                 help="A variable whose value is kept nowhere: `env:VAR`, `file:PATH` or `secret:NAME`; repeatable.",
+            ),
+            click.option(
+                "--notify",
+                "notify",
+                multiple=True,
+                metavar="COMMAND|URL",
+                help="Whom to tell of its end, of a failure, of a stall; repeatable.",
             ),
             click.option(
                 "--dir", "-d", "dirs", multiple=True, metavar="DIR", help="Ship this directory too; repeatable."
@@ -139,6 +147,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         resume_args=settings["resume-args"],
         from_job=_from_job(world, given.get("from_job")),
         continue_steps=bool(given.get("continue_steps")),
+        notify=tuple(settings["notify"]),
         secrets=dict(parse_secret(one, directory) for one in given.get("secrets", ())),
         **environment_asked(settings),
         **data_asked(given),

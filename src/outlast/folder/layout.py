@@ -154,6 +154,18 @@ class JobKeys:
         return f"{self.root}published.json"
 
     @property
+    def notifications(self) -> str:
+        return f"{self.root}notify/"
+
+    def notification(self, event: str) -> str:
+        """Somebody is about to tell of this event; nobody else will."""
+        return f"{self.notifications}{event}.json"
+
+    def notified(self, event: str) -> str:
+        """What became of that."""
+        return f"{self.notifications}{event}-told.json"
+
+    @property
     def evaluations(self) -> str:
         return f"{self.root}evaluations/"
 

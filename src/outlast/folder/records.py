@@ -270,6 +270,25 @@ class WorkerExit:
 
 
 @dataclass(frozen=True)
+class Notification:
+    """One event, claimed by the machine that tells of it: `end-<launch>`, `stalled-<attempt>`."""
+
+    event: str
+    at: float
+    machine: str
+
+
+@dataclass(frozen=True)
+class Notified:
+    """Whom it has told, and what went wrong with each; empty: nothing."""
+
+    event: str
+    at: float
+    machine: str
+    problems: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class EvaluationLink:
     """In the trained job's folder: another job evaluates it."""
 

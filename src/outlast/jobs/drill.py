@@ -168,7 +168,8 @@ def prepare(
     if not engine.capabilities.preempts:
         raise UsageError(f"the engine `{engine.name}` cannot be drilled", hint=f"`--on {ENGINE_DEFAULT}` can")
     directory = _new_directory(world, asked)
-    asked = replace(asked, home=str(directory / "home"), name=asked.name or name_of_target(asked.target), job_id=None)
+    name = asked.name or name_of_target(asked.target)
+    asked = replace(asked, home=str(directory / "home"), name=name, job_id=None, notify=())
     runner = Runner(world, asked, report, notice_seconds)
     try:
         steps = choose_steps(runner, seconds, kills) if seconds is not None else steps

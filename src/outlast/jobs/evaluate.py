@@ -20,11 +20,13 @@ from outlast.jobs.asked import Asked
 from outlast.jobs.environment import Equipment
 from outlast.jobs.inputs import check_inputs, datasets_of, ship_datasets
 from outlast.jobs.job import Job
+from outlast.jobs.notify import checked_notify
 from outlast.jobs.plan import ENGINE_DEFAULT, Plan, plan
 from outlast.jobs.submit import Submitted, carry_out
 from outlast.jobs.world import World
 from outlast.spec.config_file import merge
 from outlast.spec.names import JOB_ID_LENGTH_MAX, check_job_id, job_id, legal_name
+from outlast.spec.notify import is_reference
 from outlast.spec.spec import Evaluation, Machine, Spec, Target, TargetKind
 from outlast.spec.target import SUFFIXES
 from outlast.store.registry import Prepared
@@ -120,7 +122,8 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
     engine.check(machine, workers=1)
     inputs = check_inputs(asked, here, engine, here)
     references = secrets.checked(asked.secrets, asked.env, here, engine)
-    values = secrets.read_values(world, references.values())
+    notify = checked_notify(asked.notify, here, world, engine)
+    values = secrets.read_values(world, [*references.values(), *filter(is_reference, notify)])
     store = trained.home.store
     prune = newest_prune(store)
     target = _target(trained, head.bundle, asked.target) if asked.target else of.target
@@ -148,7 +151,7 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
         from_checkpoint="",
         continue_steps=False,
         secrets=references,
-        notify=asked.notify,
+        notify=notify,
         datasets=datasets_of(given) or of.datasets,
         config=_config(of, inputs.config),
         links=inputs.links or of.links,

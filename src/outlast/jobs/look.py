@@ -20,6 +20,9 @@ EXPIRED_LATE_SECONDS = 300.0
 EXPIRED_LATE_SHARE = 0.1
 """A command writes `expired` so long after the deadline: the agent, which ends before it, has had its chance."""
 
+FORGET_SECONDS = 120.0
+"""So long a machine that ends has for its last words."""
+
 
 def look(world: World, job: Job) -> Status:
     """The job's state, after mending what a dead machine, supervisor or command has left."""
@@ -36,7 +39,8 @@ def look(world: World, job: Job) -> Status:
         at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
     else:
         publish(job.folder, record.id)  # the machine that should have may have been taken away first
-        forget(world, spec, record.id)
+        if job.folder.store.now() - (at.head.ended_at or 0.0) > FORGET_SECONDS:
+            forget(world, spec, record.id)  # its machine does so itself, when it has told whom it has to tell
     beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None
     return status_of(
         spec,

@@ -21,8 +21,10 @@ from outlast.jobs.code import choose_code, ship_code
 from outlast.jobs.datasets import Given
 from outlast.jobs.environment import Equipment, equip, equipment_like
 from outlast.jobs.inputs import check_inputs, datasets_of, ship_datasets
+from outlast.jobs.notify import checked_notify
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
+from outlast.spec.notify import is_reference
 from outlast.spec.spec import Machine, Provenance, Spec
 from outlast.spec.target import parse_target
 from outlast.store.registry import Prepared
@@ -67,7 +69,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     engine.check(machine, workers=1)
     inputs = check_inputs(asked, here, engine, directory)
     references = secrets.checked(asked.secrets, asked.env, here, engine)
-    values = secrets.read_values(world, references.values())
+    notify = checked_notify(asked.notify, here, world, engine)
+    values = secrets.read_values(world, [*references.values(), *filter(is_reference, notify)])
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else world.prepare_home(asked.home, asked.project, asked.region)
     home = world.home(prepared.url)
@@ -110,6 +113,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
         datasets=datasets_of(given),
         config=inputs.config,
         links=inputs.links,
+        notify=notify,
         drill=asked.drill,
     )
     return Plan(spec, home, packed, equipment.interpreter, asked, prune, prepared, equipment, values, given)

@@ -13,6 +13,7 @@ from outlast.host.secrets import LaunchSecrets
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
 from outlast.spec.environment import VALUE_BYTES_MAX
+from outlast.spec.notify import is_reference
 from outlast.spec.plain_file import read_plain
 from outlast.spec.secrets import KINDS, ON_THIS_COMPUTER, Reference, check_secret, parse_reference
 from outlast.spec.spec import Spec
@@ -127,7 +128,7 @@ def keep_for(world: World, job: Job, spec: Spec, launch_id: str, known: Mapping[
 
 
 def notify_references(spec: Spec) -> list[str]:
-    return [one for one in spec.notify if one.partition(":")[0] in KINDS]
+    return [one for one in spec.notify if is_reference(one)]
 
 
 def forget(world: World, spec: Spec, launch_id: str) -> None:

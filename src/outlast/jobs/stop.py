@@ -8,6 +8,7 @@ from outlast.folder.publish import publish
 from outlast.folder.records import Head, Request, State
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import end, look
+from outlast.jobs.secrets import forget
 from outlast.jobs.world import World
 from outlast.results.status import Status
 
@@ -59,4 +60,6 @@ def _stop_engine(world: World, job: Job) -> None:
         return
     record = job.folder.read_launch(head.launch)
     publish(job.folder, record.id)  # its machine may not have come to that, and will not any more
-    world.engine(record.engine).stop(as_launch(job, record, job.folder.read_spec()))
+    spec = job.folder.read_spec()
+    world.engine(record.engine).stop(as_launch(job, record, spec))
+    forget(world, spec, record.id)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import SystemRandom
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
 from outlast.agent.serve import serve
@@ -32,6 +32,9 @@ AWAY_SECONDS = (1.0, 30.0)
 """How long to wait for a home that is away, before looking again."""
 
 WARM = ("hashlib", "zipfile", "outlast.bundle.trainer", "outlast.machine.furnish", "outlast.store.directory")
+
+if TYPE_CHECKING:
+    from outlast.machine.notify import Notifier
 
 T = TypeVar("T")
 
@@ -92,25 +95,40 @@ def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store
         )
     finally:
         child.close()
-    if done and spec.secrets:
+    if done:
+        if spec.notify:
+            _notifier(paths, told, folder, spec).tell_end()
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
 
 
 def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> ProcessChild:
-    from outlast.machine.furnish import Furnisher
+    from outlast.machine.furnish import Furnished, Furnisher, Say
 
     user_dir = paths.path.parents[3]
+    furnisher = Furnisher(folder.store, spec, launch, paths, user_dir)
+
+    def furnish(say: Say) -> Furnished:
+        if spec.notify:
+            _notifier(paths, told, folder, spec).tell_stalls()
+        return furnisher.furnish(say)
+
     return ProcessChild(
         paths,
         told,
         spec,
-        furnish=Furnisher(folder.store, spec, launch, paths, user_dir).furnish,
+        furnish=furnish,
         trainer_root=_trainer_root(user_dir / "cache"),
         clock=SYSTEM,
         allow_changed=launch.args is not None,
         mask=_mask(user_dir, spec, told.launch_id),
     )
+
+
+def _notifier(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec) -> Notifier:
+    from outlast.machine.notify import Notifier  # HTTP and TLS: most jobs tell nobody
+
+    return Notifier(folder, spec, told.launch_id, told.machine, paths.path.parents[3], told.environ)
 
 
 def _mask(user_dir: Path, spec: Spec, launch_id: str) -> Mask:

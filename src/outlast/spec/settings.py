@@ -38,6 +38,11 @@ def _text(value: Any) -> str:
     raise UsageError(f"{_seen(value)} is no text", hint='write it as `"text"`')
 
 
+def _texts(value: Any) -> tuple[str, ...]:
+    """One text, or a list of them; none of them is split."""
+    return tuple(_text(one) for one in value) if isinstance(value, (list, tuple)) else (_text(value),)
+
+
 def _count(option: str, lowest: int, highest: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         return parse_count(option, _number_text(value), lowest, highest)
@@ -139,6 +144,7 @@ SETTINGS = (
     Setting("requirements", _words, (), variable="OUTLAST_REQUIREMENTS"),
     Setting("extras", _words, (), variable="OUTLAST_EXTRAS"),
     Setting("setup", _text, "", variable="OUTLAST_SETUP"),
+    Setting("notify", _texts, (), variable="OUTLAST_NOTIFY", guarded=True),
     Setting("labels", _table(lambda key, value: check_label(f"{key}={value}")), {}, variable="OUTLAST_LABELS"),
     Setting("env", _table(check_env), {}),
 )

@@ -38,6 +38,8 @@ KINDS = {
     "manifest": r"checkpoints/",
     "output": r"outputs/",
     "published": r"published\.json$",
+    "result": r"evaluations/[^/]+/result\.json$",
+    "notify": r"notify/",
     "request": r"requests/\d",
     "bell": r"requests/bell$",
     "pin": r"pins/",
