@@ -9,12 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import (
-    HTTPError,
-    NewConnectionError,
-    ProxyError,
-    SSLError,
-)
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError, SSLError
 from urllib3.util import Timeout, make_headers, parse_url
 
 from outlast.google.proxies import proxy_for
@@ -110,10 +105,7 @@ def _translated(error: HTTPError) -> NoAnswer:
     if isinstance(cause, SSLError) and isinstance(cause.args[0] if cause.args else None, ssl.SSLCertVerificationError):
         return NoAnswer(_said(cause), sent=False, trust=True)
     # A name that is not found, a port that nobody listens at, a proxy that refuses: nothing left this machine.
-    return NoAnswer(
-        _said(error),
-        sent=not isinstance(cause, (NewConnectionError, ProxyError, urllib3.exceptions.ConnectTimeoutError)),
-    )
+    return NoAnswer(_said(error), sent=not isinstance(error, (NewConnectionError, ProxyError, ConnectTimeoutError)))
 
 
 def _said(error: Exception) -> str:
