@@ -119,6 +119,10 @@ def test_a_damaged_pack_is_named_and_a_new_push_mends_it(
 def test_a_record_of_another_dataset_is_refused(store: DirectoryStore, tmp_path: Path) -> None:
     one = push(store, make(tmp_path / "one", {"x": b"1"}), cache=tmp_path / "cache").digest
     two = push(store, make(tmp_path / "two", {"x": b"2"}), cache=tmp_path / "cache").digest
-    store.put(layout.dataset(two), store.get(layout.dataset(one)).data, if_generation=store.get(layout.dataset(two)).generation)
+    store.put(
+        layout.dataset(two),
+        store.get(layout.dataset(one)).data,
+        if_generation=store.get(layout.dataset(two)).generation,
+    )
     with pytest.raises(Damaged, match="not the record of this dataset"):
         read_record(store, two)

@@ -51,7 +51,16 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_pushed_comes_back_as_it_was(store: DirectoryStore, tmp_path: Path) -> None:
     root = many(tmp_path / "data", 300)
-    make(root, {"zero": b"", "a/b/c/deep.txt": b"deep", "same1": b"same", "same2": b"same", "large": noise(PIECE_BYTES * 2 + 5)})
+    make(
+        root,
+        {
+            "zero": b"",
+            "a/b/c/deep.txt": b"deep",
+            "same1": b"same",
+            "same2": b"same",
+            "large": noise(PIECE_BYTES * 2 + 5),
+        },
+    )
     (root / "empty" / "below").mkdir(parents=True)
     (root / "run.sh").write_text("#!/bin/sh")
     (root / "run.sh").chmod(0o755)
@@ -160,7 +169,10 @@ def test_a_listing_of_many_parts_is_one_dataset(
 
 def test_what_is_no_data_is_left_out_and_said(store: DirectoryStore, tmp_path: Path) -> None:
     outside = make(tmp_path / "outside", {"secret": b"not yours"})
-    root = make(tmp_path / "data", {"a/x": b"x", ".git/config": b"[core]", ".env": b"KEY=1", "key": b"-----BEGIN PRIVATE KEY-----\nabc"})
+    root = make(
+        tmp_path / "data",
+        {"a/x": b"x", ".git/config": b"[core]", ".env": b"KEY=1", "key": b"-----BEGIN PRIVATE KEY-----\nabc"},
+    )
     (root / "link-in").symlink_to("a")
     (root / "link-file").symlink_to("a/x")
     (root / "link-out").symlink_to(outside)

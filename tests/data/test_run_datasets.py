@@ -130,7 +130,9 @@ def test_nobody_else_may_look_at_any_of_it(ready: User) -> None:
     trainers = [path for path in places if any(part.startswith("trainer-") for part in path.parts)]
     mine = [path for path in places if path not in trainers and not path.is_symlink()]
     open_ones = [path for path in mine if path.stat().st_mode & 0o077]
-    assert [path for path in open_ones if "datasets" in path.parts or "home" in path.parts or "pushes" in path.parts] == []
+    assert [
+        path for path in open_ones if "datasets" in path.parts or "home" in path.parts or "pushes" in path.parts
+    ] == []
     assert ready.outlast_dir.stat().st_mode & 0o077 == 0
 
 

@@ -98,7 +98,9 @@ class Clone:
         if name:
             if not self._has(listed):
                 kept = f"refs/outlast/{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-                self._must("fetch", *self._shallow(), self.source.url, f"+{name}:{kept}")
+                words = (self.source.url, f"+{name}:{kept}")
+                if self._run("fetch", *self._shallow(), *words)[0] != 0:
+                    self._must("fetch", *self._quiet(), *words)  # some servers know no part of a history
             return self._commit(listed)
         if _SHORT_HASH.fullmatch(ref):
             self._fetch_all()

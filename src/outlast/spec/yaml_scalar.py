@@ -85,7 +85,7 @@ def quoted(text: str, at: int) -> tuple[str, int]:
                 found.append("'")
                 at += 2
                 continue
-            return "".join(found), at + 1
+            return _whole("".join(found)), at + 1
         if one == "\\" and quote == '"':
             value, at = _escaped(text, at + 1)
             found.append(value)
@@ -93,6 +93,16 @@ def quoted(text: str, at: int) -> tuple[str, int]:
         found.append(one)
         at += 1
     raise Refused(f"the quote {quote} is not closed on its line")
+
+
+def _whole(text: str) -> str:
+    """Two escapes may stand for one character, as in JSON."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise Refused("half a character (`\\ud800`) stands in a quoted text") from None
 
 
 def _escaped(text: str, at: int) -> tuple[str, int]:
