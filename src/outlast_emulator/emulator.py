@@ -56,6 +56,7 @@ class Emulator:
                 self.router.add(route)
         steps: list[Step] = [make_step(self) for make_step in STEPS]
         self._serve = joined(steps)
+        self._closed = False
 
     @property
     def calm(self) -> bool:
@@ -83,7 +84,9 @@ class Emulator:
             return request.route.render(error)
         except (ConnectionError, TimeoutError):
             raise
-        except Exception:  # noqa: BLE001  the edge: one request
+        except Exception as error:  # the edge: one request
+            if self._closed:
+                raise ConnectionError("the emulator ended") from error
             sys.stderr.write(f"bug in `{request.method_id}`: {request.verb} {request.path}\n{traceback.format_exc()}")
             return request.route.render(ApiError(500, "backendError", "Backend Error"))
 
@@ -92,6 +95,7 @@ class Emulator:
         self.ledger.keep_changes()
 
     def close(self) -> None:
+        self._closed = True
         self.ledger.keep()
         self.storage.close()
 

@@ -121,6 +121,8 @@ def parse_json(text: bytes) -> dict[str, Any]:
         return {}
     try:
         document = json.loads(text)
+        if b"\\u" in text:  # half a surrogate pair is no text, and could not be answered with
+            json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise ApiError(400, "parseError", "Parse Error") from error
     if document is None:  # as Go writes a body that is not there

@@ -117,6 +117,24 @@ def test_patterns_match_methods_and_object_names(emulator: Running, bucket: str)
     assert emulator.get(bucket, "a/b").status == 200
 
 
+@pytest.mark.parametrize("kind", ["media", "multipart", "resumable"])
+def test_an_upload_is_matched_by_the_name_of_its_object_wherever_that_stands(
+    emulator: Running, bucket: str, kind: str
+) -> None:
+    def upload(name: str) -> int:
+        path = f"/upload/storage/v1/b/{bucket}/o?uploadType={kind}"
+        if kind == "media":
+            return emulator.call("POST", f"{path}&name={name}", b"data").status
+        if kind == "resumable":
+            return emulator.call("POST", path, {"name": name}).status
+        body = f'--x\r\n\r\n{{"contentType": "a/b", "name": "{name}"}}\r\n--x\r\n\r\ndata\r\n--x--'.encode()
+        return emulator.call("POST", path, body, {"content-type": "multipart/related; boundary=x"}).status
+
+    emulator.fault(INSERT, "error", match={"object": "jobs/*/head.json"})
+
+    assert [upload("jobs/a/other"), upload("jobs/a/head.json"), upload("jobs/a/head.json")] == [200, 503, 200]
+
+
 @pytest.mark.parametrize(
     "body",
     [

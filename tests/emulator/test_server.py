@@ -226,6 +226,18 @@ def test_paths_that_lead_nowhere_are_4xx(emulator: Running, path: str) -> None:
 
 
 def test_a_body_that_is_no_json_is_refused_as_google_refuses_it(emulator: Running, bucket: str) -> None:
-    for body in (b"{", b"[]", b'"x"', b"\xff", b"[" * 100_000, b'{"name": ' * 5000):
+    for body in (b"{", b"[]", b'{"name": "\\ud800"}', b'"x"', b"\xff", b"[" * 100_000, b'{"name": ' * 5000):
         answer = emulator.call("POST", f"/storage/v1/b?project={emulator.project}", body)
         assert (answer.status, answer.json()["error"]["errors"][0]["reason"]) == (400, "parseError")
+
+
+def test_a_type_with_line_ends_does_not_add_headers_to_the_answer(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "it", b"x")
+    emulator.call(
+        "PATCH", f"/storage/v1/b/{bucket}/o/it", {"contentType": "a/b\r\nx-injected: yes", "cacheControl": "ä\n"}
+    )
+
+    answer = emulator.get(bucket, "it", alt="media")
+
+    assert (answer.status, answer.body) == (200, b"x")
+    assert "x-injected" not in answer.headers

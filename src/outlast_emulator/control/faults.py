@@ -22,6 +22,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import Clock
+from outlast_emulator.control.naming import object_name
 from outlast_emulator.errors import ApiError
 from outlast_emulator.request import Incoming, Request
 from outlast_emulator.response import Response, WireFault
@@ -64,7 +65,7 @@ class Fault:
     after_bytes: int = 0
     seconds: float = 3600.0
     match: dict[str, Any] = field(default_factory=dict)
-    """`bucket`, `object` or another name of the path: a pattern; `query`: name -> pattern; `headers`: name -> pattern."""
+    """`object` (also of an upload), `bucket` or another name of the path: a pattern; `query`, `headers`: name -> pattern."""
     used: int = 0
 
     def shown(self) -> dict[str, Any]:
@@ -86,6 +87,9 @@ class Fault:
                     return False
             elif name == "headers":
                 if not all(fnmatchcase(request.headers.get(key.lower(), ""), value) for key, value in wanted.items()):
+                    return False
+            elif name == "object":
+                if not fnmatchcase(object_name(request), wanted):
                     return False
             elif not fnmatchcase(request.params.get(name, ""), wanted):
                 return False

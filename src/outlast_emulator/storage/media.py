@@ -83,7 +83,7 @@ def object_headers(stored: Stored) -> dict[str, str]:
     ):
         if fields.get(field):
             headers[name] = fields[field]
-    return headers
+    return {name: " ".join(value.splitlines()) for name, value in headers.items()}
 
 
 def _takes_gzip(request: Request) -> bool:

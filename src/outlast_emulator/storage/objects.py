@@ -11,23 +11,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from outlast_emulator.clock import Clock, rfc3339
+from outlast_emulator.clock import Clock
 from outlast_emulator.errors import ApiError, invalid, not_found
 from outlast_emulator.response import FileSlice
 from outlast_emulator.storage.buckets import Buckets
 from outlast_emulator.storage.conditions import NONE, Conditions
 from outlast_emulator.storage.contents import Content, Contents
 from outlast_emulator.storage.database import Database
+from outlast_emulator.storage.guards import WriteLimit, check_free
 from outlast_emulator.storage.stored import COLUMNS, Departed, Stored, fields_text
 from outlast_emulator.storage.usage import Usage
 from outlast_emulator.switches import Switches
 
 NAME_BYTES_MAX = 1024
-WRITE_SECONDS = 1.0
-"""Google takes one write a second of one object name."""
 
 _MARKS = ", ".join("?" * len(Stored._fields))
-_REMEMBERED_WRITES_MAX = 100_000
 
 
 class Objects:
@@ -46,7 +44,7 @@ class Objects:
         self._usage = usage
         self._clock = clock
         self._switches = switches
-        self._written_at: dict[tuple[str, str], float] = {}
+        self._limit = WriteLimit(clock, switches)
 
     # ---------------------------------------------------------------------------------------------------------- reading
 
@@ -91,7 +89,7 @@ class Objects:
                 old = self._find(bucket, name)
                 self._check(old, conditions)
                 self._check_free(old)
-                self._limit(bucket, name)
+                self._limit.count(bucket, name)
                 return self._place(connection, bucket, name, content, fields, old, components)
         except BaseException:
             self._contents.drop(content.id, content.data is not None)
@@ -108,7 +106,7 @@ class Objects:
         """The same generation with other fields and the next metageneration."""
         with self._database.write() as connection:
             old = self._existing(bucket, name, conditions, generation)
-            self._limit(bucket, name)
+            self._limit.count(bucket, name)
             stored = old._replace(
                 metageneration=old.metageneration + 1,
                 updated_us=self._database.next_id(),
@@ -140,7 +138,7 @@ class Objects:
             self._check(replaced, conditions)
             self._check_free(old)
             self._check_free(replaced)
-            self._limit(bucket, target)
+            self._limit.count(bucket, target)
             content = self.linked(old)
             stored = self._place(connection, bucket, target, content, old.fields, replaced, old.components)
             connection.execute("DELETE FROM objects WHERE bucket = ? AND name = ?", (bucket, source))
@@ -204,44 +202,8 @@ class Objects:
             conditions.check(old.generation if old else 0, old.metageneration if old else 0)
 
     def _check_free(self, old: Stored | None) -> None:
-        """403 while a hold or the bucket's retention policy keeps the object as it is."""
-        if old is None:
-            return
-        if "Hold" in old.fields_text:
-            for name, words in (("temporaryHold", "Temporary"), ("eventBasedHold", "Event-Based")):
-                if old.fields.get(name):
-                    raise ApiError(
-                        403,
-                        "forbidden",
-                        f"Object '{old.bucket}/{old.name}' is under active {words} hold and cannot be deleted, "
-                        "overwritten or archived until hold is removed.",
-                    )
-        seconds = int(self._buckets.find(old.bucket).fields.get("retentionPolicy", {}).get("retentionPeriod", 0))
-        until_us = old.created_us + int(self._clock.scaled(seconds) * 1e6)
-        if seconds and self._clock.now() * 1e6 < until_us:
-            raise ApiError(
-                403,
-                "retentionPolicyNotMet",
-                f"Object '{old.bucket}/{old.name}' is subject to bucket's retention policy and cannot be deleted, "
-                f"overwritten or archived until {rfc3339(until_us)}",
-            )
-
-    def _limit(self, bucket: str, name: str) -> None:
-        if not self._switches.write_limit:
-            return
-        now = self._clock.monotonic()
-        last = self._written_at.get((bucket, name))
-        if last is not None and now - last < self._clock.scaled(WRITE_SECONDS):
-            raise ApiError(
-                429,
-                "rateLimitExceeded",
-                f"The object {bucket}/{name} exceeded the rate limit for object mutation operations (create, update, and "
-                "delete). Please reduce your request rate. See https://cloud.google.com/storage/docs/gcs429.",
-                domain="usageLimits",
-            )
-        if len(self._written_at) > _REMEMBERED_WRITES_MAX:
-            self._written_at.clear()
-        self._written_at[bucket, name] = now
+        if old is not None:
+            check_free(old, self._buckets.find(old.bucket), self._clock)
 
     def _place(
         self,

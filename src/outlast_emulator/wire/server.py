@@ -10,12 +10,14 @@ from __future__ import annotations
 import selectors
 import socket
 import ssl
+import sys
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from outlast_emulator.clock import monotonic
+from outlast_emulator.clock import monotonic, pause
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.request import Request
@@ -31,6 +33,8 @@ SMALL_BYTES = 256 << 10
 
 BACKLOG = 1024
 TICK_SECONDS = 1.0
+ACCEPT_PAUSE_SECONDS = 0.05
+"""Before the next try when no more connections can be opened."""
 RECEIVE_BYTES = 512 << 10
 TLS_FIRST_BYTE = b"\x16"
 
@@ -75,7 +79,7 @@ class Server:
         while not self._stopping:
             for key, _ in self._selector.select(1.0):
                 if isinstance(key.data, Connection):
-                    self._readable(key.data)
+                    self._served(key.data)
                 else:
                     key.data()
             if self._held and not self.emulator.faults.network_cut:
@@ -97,7 +101,10 @@ class Server:
         for _ in range(BACKLOG):
             try:
                 sock, _address = self._listener.accept()
+            except BlockingIOError:
+                return
             except OSError:
+                pause(ACCEPT_PAUSE_SECONDS)
                 return
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -131,6 +138,14 @@ class Server:
         except (KeyError, ValueError):
             pass
         connection.close()
+
+    def _served(self, connection: Connection) -> None:
+        try:
+            self._readable(connection)
+        except Exception:  # noqa: BLE001  the edge: whatever happens to one connection, the loop goes on
+            if not self._stopping:
+                sys.stderr.write(f"bug in the server: {traceback.format_exc()}")
+            self._drop(connection)
 
     def _readable(self, connection: Connection) -> None:
         try:
