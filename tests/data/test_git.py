@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from outlast.bundle.git_tree import checkout
+from outlast.bundle.unpack import write_pieces
 from outlast.errors import OutlastError, UsageError
 from outlast.spec.git_source import GitSource, parse_git
 from tests.cli.user import User
@@ -211,7 +212,7 @@ def test_links_and_names_of_a_commit_lead_nowhere(repo: User) -> None:
 
 def test_a_repository_that_asks_for_a_password_is_refused_and_nobody_is_asked(gits_own: User) -> None:
     class Closed(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             self.send_response(401)
             self.send_header("WWW-Authenticate", 'Basic realm="x"')
             self.send_header("Content-Length", "0")
@@ -246,7 +247,7 @@ def test_a_private_repository_is_read_with_the_users_own_credentials(repo: User)
         def __init__(self, *args: object, **more: object) -> None:
             super().__init__(*args, directory=str(root), **more)  # type: ignore[arg-type]
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             if self.headers.get("Authorization") != "Basic bWU6bXkta2V5":
                 self.send_response(401)
                 self.send_header("WWW-Authenticate", 'Basic realm="x"')
@@ -285,13 +286,12 @@ def test_a_checkout_killed_at_any_file_leaves_none_that_is_half(repo: User, monk
         pid = os.fork()
         if pid == 0:
             count = [0]
-            real = git_tree.write_pieces
 
             def write(handle: int, pieces: object, count: list[int] = count, point: int = point) -> None:
                 if count[0] == point:
                     os.kill(os.getpid(), 9)
                 count[0] += 1
-                real(handle, pieces)  # type: ignore[arg-type]
+                write_pieces(handle, pieces)  # type: ignore[arg-type]
 
             monkeypatch.setattr(git_tree, "write_pieces", write)
             checkout(cache, source)

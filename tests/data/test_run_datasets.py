@@ -158,13 +158,13 @@ class Served(http.server.BaseHTTPRequestHandler):
     heads = True
     breaks = 0
 
-    def do_HEAD(self) -> None:  # noqa: N802
+    def do_HEAD(self) -> None:
         if not self.heads or self.path != "/data.csv":
             self.send_error(405)
             return
         self._begin(200, len(self.content))
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         if self.path != "/data.csv":
             self.send_error(404 if self.path != "/secret" else 403)
             return

@@ -9,6 +9,7 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.datasets import say_left_out
 from outlast.cli.options import json_option
+from outlast.cli.progress import shown_progress
 from outlast.cli.terminal import put, put_json, say
 from outlast.cli.words import count, duration, size
 from outlast.errors import EXIT_DONE
@@ -32,7 +33,8 @@ def command(path: str, name: str, home: str | None, as_json: bool) -> int:
     world = system_world()
     settings = load({"home": home}, world.environ, Path.cwd(), world.user_dir / "config.toml")
     begun_at = world.clock.monotonic()
-    named = push_named(world, path, name, settings["home"])
+    with shown_progress() as on_progress:
+        named = push_named(world, path, name, settings["home"], on_progress)
     pushed = named.pushed
     say_left_out(pushed)
     took = duration(world.clock.monotonic() - begun_at)

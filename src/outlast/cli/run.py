@@ -11,6 +11,7 @@ from outlast.cli.datasets import say_datasets
 from outlast.cli.environment_options import say_equipment
 from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
+from outlast.cli.progress import shown_progress
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options, setting_option
 from outlast.cli.terminal import put_json, say, shown
 from outlast.cli.words import count, duration, money, size
@@ -81,7 +82,8 @@ def _submit(world: World, target: str, given: dict[str, Any], *, following: bool
     from outlast.jobs.watch import ring_for_watching
 
     begun_at = world.clock.monotonic()
-    planned = plan(world, asked(world, target, given))
+    with shown_progress() as on_progress:
+        planned = plan(world, asked(world, target, given), on_progress=on_progress)
     say_plan(planned, world.clock.monotonic() - begun_at)
     if following:
         ring_for_watching(Job.of(planned.home, planned.spec.job).folder)

@@ -25,6 +25,7 @@ from outlast.jobs.notify import checked_notify
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
 from outlast.spec.notify import is_reference
+from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Machine, Provenance, Spec
 from outlast.spec.target import parse_target
 from outlast.store.registry import Prepared
@@ -57,7 +58,7 @@ class Plan:
     """The datasets, and what is worth saying about them."""
 
 
-def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
+def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress: OnProgress = silent) -> Plan:
     """Checks all that can be checked before anything is started, and packs the bundle, unless `shipped` has just done so."""
     here = Path(asked.directory).absolute()
     code = choose_code(world, asked, here)
@@ -78,7 +79,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None) -> Plan:
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
     equipment = equipment or equip(world, asked, home, engine, directory, target)
     packed = shipped.packed if shipped else ship_code(world, home.store, code, asked, target, inputs.links)
-    given = ship_datasets(world, home.store, inputs, asked, here)
+    given = ship_datasets(world, home.store, inputs, asked, here, on_progress)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
         name=name,

@@ -121,7 +121,7 @@ class Pushing:
         self.writer = writer
         self.uploaded_bytes = 0
         self._on_progress = on_progress
-        self._doing = f"pushing `{os.fsdecode(os.path.basename(source.root))}`, bytes"
+        self._doing = f"pushing `{os.fsdecode(os.path.basename(source.root))}`"
         self._digest = Digest(source.file)
         self._files = 0
         self._bytes = 0
@@ -162,6 +162,7 @@ class Pushing:
         )
 
     def say(self) -> None:
+        """How much was seen. How much there is, nobody knows before all of it was."""
         self._on_progress(self._doing, self._read_bytes, 0)
 
     def _take(self, read: Read, contents: list[str]) -> Iterator[Upload]:
