@@ -35,19 +35,19 @@ class Refused(Exception):
     """The server has answered, and did not give it: a login, perhaps, that only the resolver has."""
 
 
-def fetch(wanted: Sequence[Wanted], environ: Mapping[str, str]) -> None:
+def make_opener(environ: Mapping[str, str]) -> urllib.request.OpenerDirector:
+    """Reading the system's certificates takes a while: this may be done while the resolver thinks."""
+    cafile = environ.get("SSL_CERT_FILE") or environ.get("PIP_CERT") or environ.get("REQUESTS_CA_BUNDLE")
+    context = ssl.create_default_context(cafile=cafile if cafile and os.path.isfile(cafile) else None)
+    return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+
+
+def fetch(wanted: Sequence[Wanted], opener: urllib.request.OpenerDirector) -> None:
     """`Refused`, `Unreachable`, or `Damaged` for what is not what the lock says."""
     if not wanted:
         return
-    opener = urllib.request.build_opener(*_handlers(environ))
     with ThreadPoolExecutor(min(HANDS, len(wanted))) as crew:
         list(crew.map(lambda one: _fetch(one, opener), wanted))
-
-
-def _handlers(environ: Mapping[str, str]) -> list[urllib.request.BaseHandler]:
-    cafile = environ.get("SSL_CERT_FILE") or environ.get("PIP_CERT") or environ.get("REQUESTS_CA_BUNDLE")
-    context = ssl.create_default_context(cafile=cafile if cafile and os.path.isfile(cafile) else None)
-    return [urllib.request.HTTPSHandler(context=context)]
 
 
 def _fetch(one: Wanted, opener: urllib.request.OpenerDirector) -> None:

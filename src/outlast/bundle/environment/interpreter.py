@@ -16,18 +16,19 @@ ASK_SECONDS_MAX = 60.0
 ANSWER_BYTES_MAX = 4 << 20
 
 QUESTION = """
-import json, os, platform, site, sys, sysconfig
+import json, os, sys
 base = getattr(sys, "_base_executable", None) or sys.executable
 if sys.prefix == sys.base_prefix:
     base = sys.executable
-stdlib = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
+stdlib = {os.path.realpath(os.path.dirname(os.__file__))}
+system = os.uname()
 paths = [path for path in sys.path if os.path.isabs(path) and not path.endswith(".zip")]
 print(json.dumps({
     "version": ".".join(map(str, sys.version_info[:3])),
     "base": os.path.realpath(base),
     "stdlib": sorted(set(sys.stdlib_module_names) | set(sys.builtin_module_names)),
     "paths": [path for path in paths if os.path.realpath(path) not in stdlib and not path.endswith("lib-dynload")],
-    "platform": "%s-%s" % (platform.system().lower(), platform.machine()),
+    "platform": "%s-%s" % (system.sysname.lower(), system.machine),
 }))
 """
 

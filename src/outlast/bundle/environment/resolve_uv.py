@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from urllib.request import OpenerDirector
 
-from outlast.bundle.environment.fetch import Refused, Wanted, fetch
+from outlast.bundle.environment.fetch import Refused, Wanted, fetch, make_opener
 from outlast.bundle.environment.interpreter import Facts
 from outlast.bundle.environment.names import name_and_version
 from outlast.bundle.environment.script_block import parse_toml
@@ -49,6 +52,7 @@ def find_uv(environ: Mapping[str, str], python: str) -> str | None:
     return found if found is not None and _version(found) >= VERSION_MIN else None
 
 
+@functools.cache
 def _version(uv: str) -> tuple[int, ...]:
     try:
         done = subprocess.run([uv, "--version"], capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False)
@@ -71,7 +75,10 @@ def resolve(
     """Wheels in `out`; answers who resolved."""
     words = [word for word in inputs if word != "-r"]
     command = [uv, "pip", "compile", "-q", "--no-header", "--format", "pylock.toml", "--python", facts.base, *words]
-    said = run_tool(command, cwd=directory, environ=_without_environment(environ))
+    with ThreadPoolExecutor(1) as meanwhile:
+        opener_made = meanwhile.submit(make_opener, environ)
+        said = run_tool(command, cwd=directory, environ=_without_environment(environ))
+        opener = opener_made.result()
     if said.code != 0:
         raise _refused(said)
     packages = parse_toml(said.out).get("packages", [])
@@ -84,9 +91,9 @@ def resolve(
         else:
             sources.append((str(package.get("name", "")), package))
     try:
-        fetch(wheels, environ)
+        fetch(wheels, opener)
         for name, package in sources:
-            source = _source(package, scratch / "sources" / name, directory, environ)
+            source = _source(package, scratch / "sources" / name, directory, environ, opener)
             _build(uv, source, out, facts, environ, name)
     except Refused as error:
         raise UsageError(
@@ -152,7 +159,9 @@ def _wanted(entry: dict[str, Any], folder: Path, directory: Path) -> Wanted:
     return Wanted(url, folder / name, str(entry.get("hashes", {}).get("sha256", "")))
 
 
-def _source(package: dict[str, Any], folder: Path, directory: Path, environ: Mapping[str, str]) -> Path:
+def _source(
+    package: dict[str, Any], folder: Path, directory: Path, environ: Mapping[str, str], opener: OpenerDirector
+) -> Path:
     """A directory or an archive of sources, on this disk."""
     folder.mkdir(parents=True)
     if isinstance(package.get("directory"), dict):
@@ -167,7 +176,7 @@ def _source(package: dict[str, Any], folder: Path, directory: Path, environ: Map
             hint="choose another version of it, or another Python by `--python VERSION`",
         )
     wanted = _wanted(entry, folder, directory)
-    fetch([wanted], environ)
+    fetch([wanted], opener)
     return wanted.path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from outlast.bundle.environment.archive import Archive, modules_of
@@ -23,7 +24,7 @@ from outlast.errors import Damaged, KeyMissing, PreconditionFailed
 from outlast.folder import layout
 from outlast.folder.prunes import read_prunes
 from outlast.spec.record import decode, encode
-from outlast.store.store import CHUNK_BYTES, Entry, Store
+from outlast.store.store import CHUNK_BYTES, Entry, Store, Upload
 
 Reader = Callable[[int], bytes]
 
@@ -71,10 +72,12 @@ class Shelf:
 
         A package without a wheel is in the home already, as `find` has seen.
         """
+        uploads: list[Upload] = []
         packages = tuple(
-            self._upload(package, wheels[package.wheel]) if package.wheel in wheels else package
+            self._place(package, wheels[package.wheel], uploads) if package.wheel in wheels else package
             for package in manifest.packages
         )
+        self.store.upload_many(uploads)
         manifest = replace(manifest, packages=packages)
         digest = digest_of(manifest)
         self._put(layout.environment(digest), encode(manifest), lambda: self._manifest(digest) is not None)
@@ -108,20 +111,19 @@ class Shelf:
                 continue
             return
 
-    def _upload(self, package: Package, path: Path) -> Package:
+    def _place(self, package: Package, path: Path, uploads: list[Upload]) -> Package:
+        """Where its parts lie in the home; what is not there yet is noted in `uploads`."""
         parts = []
         offset = 0
-        with open(path, "rb") as file:
-            for part in package.parts:
-                name, size = self._parts.get(part.sha256, ("", -1))
-                if size != part.bytes:
-                    name = f"{part.sha256}-{self.prunes.number:06d}" if self.prunes.number else part.sha256
-                    file.seek(offset)
-                    chunks = _chunks(file.read, part.bytes)
-                    self.uploaded_bytes += self.store.upload(layout.environment_part(name), chunks)
-                    self._parts[part.sha256] = (name, part.bytes)
-                parts.append(replace(part, name=name))
-                offset += part.bytes
+        for part in package.parts:
+            name, size = self._parts.get(part.sha256, ("", -1))
+            if size != part.bytes:
+                name = f"{part.sha256}-{self.prunes.number:06d}" if self.prunes.number else part.sha256
+                uploads.append(Upload(layout.environment_part(name), partial(_read_part, path, offset, part.bytes)))
+                self._parts[part.sha256] = (name, part.bytes)
+                self.uploaded_bytes += part.bytes
+            parts.append(replace(part, name=name))
+            offset += part.bytes
         return replace(package, parts=tuple(parts))
 
 
@@ -148,6 +150,12 @@ def package_of(path: Path) -> Package:
             parts=tuple(parts),
             modules=modules_of(archive),
         )
+
+
+def _read_part(path: Path, offset: int, size: int) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        file.seek(offset)
+        yield from _chunks(file.read, size)
 
 
 def _parts(read: Reader, size: int) -> Iterator[Iterator[bytes]]:
