@@ -251,6 +251,33 @@ def test_a_bucket_keeps_what_it_was_made_with(emulator: Running) -> None:
     assert (patched["labels"], patched["metageneration"]) == ({"c": "d"}, "2")
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"versioning": {"enabled": True}},
+        {"billing": {"requesterPays": True}},
+        {"hierarchicalNamespace": {"enabled": True}},
+        {"autoclass": {"enabled": True}},
+        {"encryption": {"defaultKmsKeyName": "k"}},
+    ],
+)
+def test_what_the_emulator_does_not_know_of_a_bucket_is_501_and_not_ignored(
+    emulator: Running, bucket: str, fields: dict[str, object]
+) -> None:
+    made = emulator.call("POST", f"/storage/v1/b?project={emulator.project}", {"name": "never-made", **fields})
+
+    assert (made.status, emulator.call("PATCH", f"/storage/v1/b/{bucket}", fields).status) == (501, 501)
+    assert emulator.call("GET", "/storage/v1/b/never-made").status == 404
+
+
+def test_keys_of_the_customer_are_501_and_not_ignored(emulator: Running, bucket: str) -> None:
+    path = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name=it"
+
+    assert emulator.call("POST", path, b"x", {"x-goog-encryption-algorithm": "AES256"}).status == 501
+    assert emulator.call("POST", f"{path}&kmsKeyName=k", b"x").status == 501
+    assert emulator.get(bucket, "it").status == 404
+
+
 def test_buckets_are_listed_by_project_prefix_and_page(emulator: Running) -> None:
     for name in ("listed-a", "listed-b", "listed-c"):
         emulator.call("POST", "/storage/v1/b?project=lister", {"name": name})

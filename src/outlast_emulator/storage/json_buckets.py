@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from outlast_emulator.errors import ApiError, invalid, required
+from outlast_emulator.errors import ApiError, invalid, not_implemented, required
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage.buckets import Bucket
@@ -125,8 +125,22 @@ def first_fields(document: dict[str, Any], switches: Switches) -> dict[str, Any]
     return completed(fields, switches)
 
 
+UNKNOWN = (
+    ("versioning", "enabled"),
+    ("billing", "requesterPays"),
+    ("hierarchicalNamespace", "enabled"),
+    ("autoclass", "enabled"),
+    ("encryption", "defaultKmsKeyName"),
+    ("ipFilter", "mode"),
+)
+"""What a bucket would behave differently with, and the emulator does not know: refused, not ignored."""
+
+
 def completed(fields: dict[str, Any], switches: Switches) -> dict[str, Any]:
     """What Google adds to what was asked."""
+    for name, inner in UNKNOWN:
+        if (fields.get(name) or {}).get(inner):
+            raise not_implemented(f"storage.buckets: {name}.{inner}")
     access = dict(fields.get("iamConfiguration") or {})
     uniform = dict(access.get("uniformBucketLevelAccess") or access.get("bucketPolicyOnly") or {"enabled": False})
     access["uniformBucketLevelAccess"] = access["bucketPolicyOnly"] = uniform

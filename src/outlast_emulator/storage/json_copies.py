@@ -12,6 +12,7 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage.composing import SOURCES_MAX, composed
 from outlast_emulator.storage.conditions import NONE, Conditions, asked
+from outlast_emulator.storage.json_upload import check_known
 from outlast_emulator.storage.objects import check_object_name
 from outlast_emulator.storage.resources import object_resource
 from outlast_emulator.storage.settable import OBJECT, settable
@@ -97,6 +98,7 @@ class JsonCopies:
 
     def _copied(self, request: Request) -> tuple[Stored, dict[str, Any]]:
         """The source, and the fields of its copy: those that were sent, or else the source's own."""
+        check_known(request)
         source = self._objects.get(
             request.params["sourceBucket"],
             request.params["sourceObject"],

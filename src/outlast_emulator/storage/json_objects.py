@@ -9,6 +9,7 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage import listing, media
 from outlast_emulator.storage.conditions import asked
+from outlast_emulator.storage.json_upload import check_known
 from outlast_emulator.storage.resources import departed_resource, etag, object_resource
 from outlast_emulator.storage.settable import OBJECT, patched, settable
 
@@ -26,6 +27,7 @@ class JsonObjects:
 
     def get(self, request: Request) -> Response:
         bucket, name = request.params["bucket"], request.params["object"]
+        check_known(request)
         generation = request.number("generation")
         if request.flag("softDeleted"):
             if generation is None:

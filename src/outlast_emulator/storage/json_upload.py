@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from outlast_emulator.errors import ApiError, invalid, required
+from outlast_emulator.errors import ApiError, invalid, not_implemented, required
 from outlast_emulator.request import Request, parse_json
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage import checks, multipart
+from outlast_emulator.storage.buckets import Bucket
 from outlast_emulator.storage.conditions import NONE, Conditions, asked
 from outlast_emulator.storage.contents import Content
 from outlast_emulator.storage.objects import check_object_name
@@ -98,6 +99,9 @@ class JsonUpload:
         if not name:
             raise required("name")
         check_object_name(name)
+        check_known(request)
+        if request.query("predefinedAcl") and is_uniform(bucket):
+            raise invalid("Cannot use predefined ACL for a bucket with uniform bucket-level access enabled.")
         if document.get("bucket", bucket.name) != bucket.name:
             raise invalid("The bucket in the request's body is not the one in its path.")
         fields = settable(document, OBJECT)
@@ -171,6 +175,18 @@ class JsonUpload:
             if not session.generation:
                 self._storage.uploads.cancel(session)
         return Response(499, b"", {"content-type": "text/html; charset=UTF-8"})
+
+
+def check_known(request: Request) -> None:
+    """501 for what would change how the bytes are stored: keys of the customer's."""
+    if "x-goog-encryption-algorithm" in request.headers:
+        raise not_implemented("customer-supplied encryption keys")
+    if request.query("kmsKeyName") or request.query("destinationKmsKeyName"):
+        raise not_implemented("customer-managed encryption keys")
+
+
+def is_uniform(bucket: Bucket) -> bool:
+    return bool(bucket.fields["iamConfiguration"]["uniformBucketLevelAccess"].get("enabled"))
 
 
 def check_metadata(fields: dict[str, Any]) -> None:
