@@ -28,6 +28,7 @@ COMMANDS = (
     "drill",
     "delete",
     "prune",
+    "doctor",
     "config",
     "secret",
     "emulator",

@@ -63,6 +63,21 @@ class Leftover:
 
 
 @dataclass(frozen=True)
+class Examined:
+    """How an engine that keeps something on this computer is doing there."""
+
+    supervisor: int | None
+    """Its process, if one runs."""
+
+    launches: int
+    strays: tuple[int, ...]
+    """Processes of launches that have ended."""
+
+    problem: str = ""
+    mend: str = ""
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """Differences between engines, as data: no caller asks which engine it is."""
 

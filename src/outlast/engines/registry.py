@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from outlast.clock import Clock
-from outlast.engines.engine import Engine, Leftover
+from outlast.engines.engine import Engine, Examined, Leftover
 
 MakeEngine = Callable[[Path, Clock], Engine]
 """(the user's directory, the clock) -> the engine. It starts nothing and may not fail for want of anything."""
@@ -35,6 +35,18 @@ LEFTOVERS: Mapping[str, Callable[[Path], Iterator[Leftover]]] = {
     "local": _local_leftovers,
 }
 """The user's directory -> what the engine has left there, for those engines that leave anything on this computer."""
+
+
+def _local_examine(user_dir: Path) -> Examined:
+    from outlast.engines.local.examine import examine
+
+    return examine(user_dir)
+
+
+EXAMINERS: Mapping[str, Callable[[Path], Examined]] = {
+    "local": _local_examine,
+}
+"""The same, for `doctor`."""
 
 
 class _Engines(Mapping[str, MakeEngine]):

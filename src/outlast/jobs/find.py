@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 from outlast.errors import NotFound, UsageError
@@ -15,13 +16,17 @@ NEAR_MAX = 5
 def find(world: World, text: str | None, home: str | None = None) -> Job:
     if text and ("/" in text or "://" in text):
         return _by_folder(world, text)
+    if not text:
+        newest = _newest(world, home)
+        if newest is not None:
+            return newest
     matches: dict[tuple[str, str], Job] = {}
     known: list[str] = []
     for job in world.each(home, lambda one: (Job.of(one, row.job) for row in one.jobs())):
-        if not text or job.id == text:
+        if job.id == text:
             return job
         known.append(job.id)
-        if job.id.startswith(text):
+        if text and job.id.startswith(text):
             matches[job.home.url, job.id] = job
     if len(matches) == 1:
         return next(iter(matches.values()))
@@ -35,6 +40,12 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
     near = get_close_matches(text, known, NEAR_MAX)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`outlast jobs` lists them all"
     raise NotFound(f"there is no job `{text}`", state=state, hint=hint)
+
+
+def _newest(world: World, home: str | None) -> Job | None:
+    """Of all homes."""
+    rows = world.each(home, lambda one: ((row.submitted_at, Job.of(one, row.job)) for row in islice(one.jobs(), 1)))
+    return max(rows, key=lambda row: row[0], default=(0.0, None))[1]
 
 
 def _by_folder(world: World, text: str) -> Job:

@@ -1,0 +1,66 @@
+"""Doctor's look at homes: can each be reached, is it written as it must be, and what time is it there?"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from outlast.errors import Damaged, Denied, OutlastError, PreconditionFailed
+from outlast.folder.folder import nonce
+from outlast.folder.home import Home
+from outlast.jobs.finding import Finding, bad, good, warning
+from outlast.jobs.world import World
+
+PROBES = "doctor/"
+SKEW_SECONDS_MAX = 30.0
+
+
+def check_homes(world: World) -> Iterator[Finding]:
+    for home in world.homes():
+        yield from home_findings(world, home)
+
+
+def home_findings(world: World, home: Home) -> Iterator[Finding]:
+    name = f"home {home.url}"
+    key = f"{PROBES}{nonce(world.random)}"
+    try:
+        problem = _problem(home, key)
+        skew = home.store.now() - world.clock.now()
+    except Denied as error:
+        mend = error.hint or f"chmod u+rwx {shlex.quote(home.url)}"
+        yield bad(name, error.message, mend)
+        return
+    except OutlastError as error:
+        yield bad(name, error.message, error.hint or f"outlast jobs --home {shlex.quote(home.url)}")
+        return
+    if problem:
+        yield bad(name, problem, "OUTLAST_HOME on a local disk; NFS mounted with lookupcache=positive")
+    else:
+        yield good(name, "can be read and written, and refuses what came second")
+    if abs(skew) > SKEW_SECONDS_MAX:
+        yield warning(
+            "clock", f"this computer's differs from `{home.url}`'s by {skew:.0f} s", "timedatectl set-ntp true"
+        )
+
+
+def _problem(home: Home, key: str) -> str:
+    """A record is created, found, not created twice, swapped, and removed: hard links, if it is a directory, are what does this."""
+    store = home.store
+    try:
+        generation = store.put(key, b"1", if_generation=0)
+        try:
+            store.put(key, b"2", if_generation=0)
+        except PreconditionFailed:
+            pass
+        else:
+            return "takes the same record twice: it does not know hard links as it should"
+        store.put(key, b"3", if_generation=generation)
+        if store.get(key).data != b"3":
+            return "does not show what was just written"
+        if not any(entry.key == key for entry in store.list(PROBES)):
+            return "does not list what was just written"
+    except (Damaged, PreconditionFailed) as error:
+        return f"does not keep what was just written: {error}"
+    finally:
+        store.purge([key])
+    return ""
