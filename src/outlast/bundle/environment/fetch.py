@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import netrc
 import os
-import ssl
-import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import urllib3
+from urllib3.exceptions import HTTPError
+from urllib3.util import Retry, Timeout, make_headers
 
 from outlast.errors import Damaged, Unreachable
 
-HANDS = 10
+HANDS = 4
+"""Each has a connection of its own, for all of its files: more would ask for names and certificates more often than for files."""
+
 CHUNK_BYTES = 1 << 20
-SECONDS_MAX = 60.0
 TRIES = 3
 """A server that has dropped a connection is asked again; one that says no is not."""
+
+TIMES = Timeout(connect=20, read=60)
+FOUND = 200
 
 
 @dataclass(frozen=True)
@@ -35,46 +44,78 @@ class Refused(Exception):
     """The server has answered, and did not give it: a login, perhaps, that only the resolver has."""
 
 
-def make_opener(environ: Mapping[str, str]) -> urllib.request.OpenerDirector:
-    """Reading the system's certificates takes a while: this may be done while the resolver thinks."""
-    cafile = environ.get("SSL_CERT_FILE") or environ.get("PIP_CERT") or environ.get("REQUESTS_CA_BUNDLE")
-    context = ssl.create_default_context(cafile=cafile if cafile and os.path.isfile(cafile) else None)
-    return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+class Fetcher:
+    """Making one reads the system's certificates, which takes a while: it may be done while the resolver thinks."""
 
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        cafile = environ.get("SSL_CERT_FILE") or environ.get("PIP_CERT") or environ.get("REQUESTS_CA_BUNDLE")
+        context = urllib3.util.create_urllib3_context()
+        context.load_verify_locations(cafile) if cafile and os.path.isfile(cafile) else context.load_default_certs()
+        retries = Retry(TRIES, redirect=5, status=0, backoff_factor=0.2)
+        shared: dict[str, Any] = {
+            "maxsize": HANDS,
+            "block": True,
+            "timeout": TIMES,
+            "retries": retries,
+            "ssl_context": context,
+        }
+        proxies = urllib.request.getproxies()
+        self._direct = urllib3.PoolManager(**shared)
+        self._proxied = {scheme: urllib3.ProxyManager(url, **shared) for scheme, url in proxies.items() if "//" in url}
 
-def fetch(wanted: Sequence[Wanted], opener: urllib.request.OpenerDirector) -> None:
-    """`Refused`, `Unreachable`, or `Damaged` for what is not what the lock says."""
-    if not wanted:
-        return
-    with ThreadPoolExecutor(min(HANDS, len(wanted))) as crew:
-        list(crew.map(lambda one: _fetch(one, opener), wanted))
+    def fetch(self, wanted: Sequence[Wanted]) -> None:
+        """`Refused`, `Unreachable`, or `Damaged` for what is not what the lock says."""
+        if wanted:
+            with ThreadPoolExecutor(min(HANDS, len(wanted))) as crew:
+                list(crew.map(self._fetch, wanted))
 
-
-def _fetch(one: Wanted, opener: urllib.request.OpenerDirector) -> None:
-    for left in reversed(range(TRIES)):
+    def _fetch(self, one: Wanted) -> None:
+        digest = hashlib.sha256()
         try:
-            _take(one, opener)
+            with open(one.path, "wb") as file:
+                for chunk in self._chunks(one.url):
+                    digest.update(chunk)
+                    file.write(chunk)
+        except HTTPError as error:
+            raise Unreachable(
+                f"`{one.path.name}` cannot be downloaded: {error}",
+                state="nothing was submitted, nothing is being spent",
+                hint="look at the network, and try again",
+            ) from error
+        if one.sha256 and digest.hexdigest() != one.sha256:
+            raise Damaged(
+                f"`{one.path.name}` was downloaded and is not what the index had promised",
+                state="nothing was submitted, nothing is being spent",
+            )
+
+    def _chunks(self, url: str) -> Iterator[bytes]:
+        parts = urlsplit(url)
+        if parts.scheme == "file":
+            with open(unquote(parts.path), "rb") as file:
+                while chunk := file.read(CHUNK_BYTES):
+                    yield chunk
             return
-        except urllib.error.HTTPError as error:
-            raise Refused(f"{one.url}: {error}") from error
-        except OSError as error:
-            if left == 0:
-                raise Unreachable(
-                    f"`{one.path.name}` cannot be downloaded: {error}",
-                    state="nothing was submitted, nothing is being spent",
-                    hint="look at the network, and try again",
-                ) from error
+        host = parts.hostname or ""
+        bypassed = urllib.request.proxy_bypass(host)
+        pool = self._direct if bypassed else self._proxied.get(parts.scheme, self._direct)
+        answer = pool.request("GET", url, headers=self._headers(url), preload_content=False)
+        try:
+            if answer.status != FOUND:
+                raise Refused(f"`{host}` answered {answer.status} to `{unquote(parts.path).rpartition('/')[2]}`")
+            yield from answer.stream(CHUNK_BYTES)
+        finally:
+            answer.release_conn()
 
-
-def _take(one: Wanted, opener: urllib.request.OpenerDirector) -> None:
-    digest = hashlib.sha256()
-    request = urllib.request.Request(one.url, headers={"User-Agent": "outlast"})  # noqa: S310 - the resolver's own URLs
-    with opener.open(request, timeout=SECONDS_MAX) as answer, open(one.path, "wb") as file:
-        while chunk := answer.read(CHUNK_BYTES):
-            digest.update(chunk)
-            file.write(chunk)
-    if one.sha256 and digest.hexdigest() != one.sha256:
-        raise Damaged(
-            f"`{one.path.name}` was downloaded and is not what the index had promised",
-            state="nothing was submitted, nothing is being spent",
-        )
+    def _headers(self, url: str) -> dict[str, str]:
+        """A login that stands in the URL, or in the user's `.netrc`."""
+        parts = urlsplit(url)
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
+        kept = self._environ.get("NETRC") or os.path.expanduser("~/.netrc")
+        if not login and os.path.isfile(kept):
+            try:
+                found = netrc.netrc(kept).authenticators(parts.hostname or "")
+            except (OSError, netrc.NetrcParseError):
+                found = None
+            login = f"{found[0]}:{found[2]}" if found else ""
+        return {**make_headers(basic_auth=login or None), "User-Agent": "outlast", "Accept-Encoding": "identity"}

@@ -35,18 +35,34 @@ def resolve(
     inputs = _inputs(declared, scratch)
     out = scratch / "wheels"
     out.mkdir()
-    uv = resolve_uv.find_uv(environ, python)
-    if uv is not None:
-        resolver = resolve_uv.resolve(
-            uv, inputs, out, directory=directory, facts=facts, scratch=scratch, environ=environ
-        )
-    else:
+    resolver = _by_uv(inputs, out, directory=directory, python=python, facts=facts, scratch=scratch, environ=environ)
+    if not resolver:
         resolver = resolve_pip.resolve(
             inputs, out, directory=directory, python=python, facts=facts, cache=cache, environ=environ
         )
     paths = tuple(sorted(out.glob("*.whl")))
     _check(paths, declared)
     return Wheels(paths, resolver)
+
+
+def _by_uv(
+    inputs: Sequence[str],
+    out: Path,
+    *,
+    directory: Path,
+    python: str,
+    facts: Facts,
+    scratch: Path,
+    environ: Mapping[str, str],
+) -> str:
+    """Empty: there is none that we can use."""
+    uv = resolve_uv.find_uv(environ, python)
+    if uv is None:
+        return ""
+    try:
+        return resolve_uv.resolve(uv, inputs, out, directory=directory, facts=facts, scratch=scratch, environ=environ)
+    except resolve_uv.TooOld:
+        return ""
 
 
 def _inputs(declared: Declared, scratch: Path) -> list[str]:

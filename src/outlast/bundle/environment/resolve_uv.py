@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shutil
@@ -13,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from urllib.request import OpenerDirector
 
-from outlast.bundle.environment.fetch import Refused, Wanted, fetch, make_opener
+from outlast.bundle.environment.fetch import Fetcher, Refused, Wanted
 from outlast.bundle.environment.interpreter import Facts
 from outlast.bundle.environment.names import name_and_version
 from outlast.bundle.environment.script_block import parse_toml
@@ -23,7 +21,6 @@ from outlast.bundle.environment.tool import Said, essence, run_tool
 from outlast.errors import OutlastError, Unreachable, UsageError
 
 VERSION_MIN = (0, 7)
-"""Older ones do not write the lock that we read."""
 
 EXIT_UNSOLVABLE = 1
 """uv's exit code where it has understood everything, and there is no solution; above, something did not work."""
@@ -48,11 +45,13 @@ def find_uv(environ: Mapping[str, str], python: str) -> str | None:
         return None
     beside = [os.path.dirname(sys.executable), os.path.dirname(python)]
     places = os.pathsep.join([environ.get("PATH", os.defpath), *beside])
-    found = shutil.which("uv", path=places)
-    return found if found is not None and _version(found) >= VERSION_MIN else None
+    return shutil.which("uv", path=places)
 
 
-@functools.cache
+class TooOld(Exception):
+    """This uv does not write the lock that we read."""
+
+
 def _version(uv: str) -> tuple[int, ...]:
     try:
         done = subprocess.run([uv, "--version"], capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False)
@@ -72,13 +71,16 @@ def resolve(
     scratch: Path,
     environ: Mapping[str, str],
 ) -> str:
-    """Wheels in `out`; answers who resolved."""
+    """Wheels in `out`; answers who resolved. `TooOld`: nothing was done."""
     words = [word for word in inputs if word != "-r"]
     command = [uv, "pip", "compile", "-q", "--no-header", "--format", "pylock.toml", "--python", facts.base, *words]
     with ThreadPoolExecutor(1) as meanwhile:
-        opener_made = meanwhile.submit(make_opener, environ)
+        made = meanwhile.submit(Fetcher, environ)
+        version_said = meanwhile.submit(_version, uv)
         said = run_tool(command, cwd=directory, environ=_without_environment(environ))
-        opener = opener_made.result()
+        fetcher, version = made.result(), version_said.result()
+    if version < VERSION_MIN:
+        raise TooOld
     if said.code != 0:
         raise _refused(said)
     packages = parse_toml(said.out).get("packages", [])
@@ -91,9 +93,9 @@ def resolve(
         else:
             sources.append((str(package.get("name", "")), package))
     try:
-        fetch(wheels, opener)
+        fetcher.fetch(wheels)
         for name, package in sources:
-            source = _source(package, scratch / "sources" / name, directory, environ, opener)
+            source = _source(package, scratch / "sources" / name, directory, environ, fetcher)
             _build(uv, source, out, facts, environ, name)
     except Refused as error:
         raise UsageError(
@@ -101,7 +103,7 @@ def resolve(
             state=STATE,
             hint="name an index with its login in the URL by UV_INDEX, or `pip install` without uv on the PATH",
         ) from error
-    return f"uv {'.'.join(map(str, _version(uv)))}"
+    return f"uv {'.'.join(map(str, version))}"
 
 
 def _without_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -160,7 +162,7 @@ def _wanted(entry: dict[str, Any], folder: Path, directory: Path) -> Wanted:
 
 
 def _source(
-    package: dict[str, Any], folder: Path, directory: Path, environ: Mapping[str, str], opener: OpenerDirector
+    package: dict[str, Any], folder: Path, directory: Path, environ: Mapping[str, str], fetcher: Fetcher
 ) -> Path:
     """A directory or an archive of sources, on this disk."""
     folder.mkdir(parents=True)
@@ -176,7 +178,7 @@ def _source(
             hint="choose another version of it, or another Python by `--python VERSION`",
         )
     wanted = _wanted(entry, folder, directory)
-    fetch([wanted], opener)
+    fetcher.fetch([wanted])
     return wanted.path
 
 
