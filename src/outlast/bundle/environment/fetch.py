@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import netrc
 import os
+import re
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,11 @@ CHUNK_BYTES = 1 << 20
 TRIES = 3
 """A server that has dropped a connection is asked again; one that says no is not."""
 
+INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
+"""Where uv is told of indexes, with their logins: in its lock there are none."""
+
+_WITH_LOGIN = re.compile(r"https?://[^\s/@]+@[^\s]+")
+
 TIMES = Timeout(connect=20, read=60)
 FOUND = 200
 
@@ -44,11 +50,21 @@ class Refused(Exception):
     """The server has answered, and did not give it: a login, perhaps, that only the resolver has."""
 
 
+def _logins(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(host, `user:password`) of each address in the texts that has one."""
+    for text in texts:
+        for address in _WITH_LOGIN.findall(text):
+            parts = urlsplit(address)
+            yield parts.hostname or "", f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+
+
 class Fetcher:
     """Making one reads the system's certificates, which takes a while: it may be done while the resolver thinks."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], said: str = "") -> None:
+        """`said`: text in which indexes may be named with a login, as requirement files do."""
         self._environ = environ
+        self._logins = dict(_logins([*(environ.get(name, "") for name in INDEX_VARIABLES), said]))
         cafile = environ.get("SSL_CERT_FILE") or environ.get("PIP_CERT") or environ.get("REQUESTS_CA_BUNDLE")
         context = urllib3.util.create_urllib3_context()
         context.load_verify_locations(cafile) if cafile and os.path.isfile(cafile) else context.load_default_certs()
@@ -108,9 +124,9 @@ class Fetcher:
             answer.release_conn()
 
     def _headers(self, url: str) -> dict[str, str]:
-        """A login that stands in the URL, or in the user's `.netrc`."""
+        """A login that stands in the URL, or where the index was named, or in the user's `.netrc`."""
         parts = urlsplit(url)
-        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
+        login = dict(_logins([url])).get(parts.hostname or "") or self._logins.get(parts.hostname or "", "")
         kept = self._environ.get("NETRC") or os.path.expanduser("~/.netrc")
         if not login and os.path.isfile(kept):
             try:

@@ -75,7 +75,8 @@ def resolve(
     words = [word for word in inputs if word != "-r"]
     command = [uv, "pip", "compile", "-q", "--no-header", "--format", "pylock.toml", "--python", facts.base, *words]
     with ThreadPoolExecutor(1) as meanwhile:
-        made = meanwhile.submit(Fetcher, environ)
+        said_in = "\n".join(Path(word).read_text(errors="replace") for word in words if word != "-c")
+        made = meanwhile.submit(Fetcher, environ, said_in)
         version_said = meanwhile.submit(_version, uv)
         said = run_tool(command, cwd=directory, environ=_without_environment(environ))
         fetcher, version = made.result(), version_said.result()
@@ -101,7 +102,7 @@ def resolve(
         raise UsageError(
             f"a package that uv has chosen was refused to outlast: {error}",
             state=STATE,
-            hint="name an index with its login in the URL by UV_INDEX, or `pip install` without uv on the PATH",
+            hint="keep its login in `~/.netrc`, or in the index's URL, in UV_INDEX or in the requirements file",
         ) from error
     return f"uv {'.'.join(map(str, version))}"
 
