@@ -30,6 +30,11 @@ class After(enum.Enum):
     FENCED = "fenced"
 
 
+TOO_LATE = Verdict(
+    Cause.EXPIRED, Next.FINAL, State.EXPIRED, "the launch's time was over before all that it saved was in the home"
+)
+
+
 class Unshipped(Exception):
     """What the job needs is damaged or gone, or its setup has failed: no checkpoint's fault, and no other checkpoint helps."""
 
@@ -195,7 +200,8 @@ class AttemptLife(Commits):
             retries=self.spec.retries,
             head=self.at.head,
         )
-        self._last_commit()
+        if not self._last_commit():
+            verdict = TOO_LATE
         if verdict.next is Next.FINAL:
             self._finish(verdict, exit)
             return After.DONE
@@ -233,8 +239,14 @@ class AttemptLife(Commits):
 
     def _finish(self, verdict: Verdict, exit: Exit | None) -> None:
         """The one swap that ends the launch."""
+        outputs = ""
+        try:
+            outputs = self._patiently(self._write_outputs) if exit is not None else ""
+        except Abandoned:
+            if self._taken_away():
+                raise
+            verdict = TOO_LATE
         state = verdict.state or State.FAILED
-        outputs = self._patiently(self._write_outputs) if exit is not None else ""
         step = self.child.step() if exit is not None else None
         code = exit.code if exit is not None else None
 

@@ -22,7 +22,7 @@ training that saves every few seconds shall not cost more for its requests than 
 
 
 class Abandoned(Exception):
-    """The upload in flight would not have been finished before the machine is taken away."""
+    """The upload in flight would not have been finished before the machine is taken away, or before the launch's deadline."""
 
 
 class Commits(Pulse):
@@ -57,8 +57,8 @@ class Commits(Pulse):
         except AWAY:
             self._away(self.clock.monotonic())
 
-    def _last_commit(self) -> None:
-        """What was saved and not committed yet, now that nothing is written any more."""
+    def _last_commit(self) -> bool:
+        """What was saved and not committed yet, now that nothing is written any more. False: the deadline leaves no time for it."""
 
         def commit() -> None:
             self._commit_pending()
@@ -70,7 +70,16 @@ class Commits(Pulse):
         try:
             self._patiently(commit)
         except Changed:
-            return
+            return True
+        except Abandoned:
+            if self._taken_away():
+                raise
+            return False
+        return True
+
+    def _taken_away(self) -> bool:
+        """The machine itself has no time left: there is nothing that it could still write down."""
+        return self.vigil.seconds_left(self.clock.monotonic()) is not None
 
     def _upload(self, saved: Saved) -> None:
         self._upload_began_at = self.clock.monotonic()
@@ -103,11 +112,13 @@ class Commits(Pulse):
         """Between two chunks of an upload."""
         self._tick()
         now = self.clock.monotonic()
+        if done == total:
+            return
+        if now >= self._upload_by:
+            raise Abandoned
         left = self.vigil.seconds_left(now)
-        if left is not None and done and done < total:
-            rest = (now - self._upload_began_at) / done * (total - done)
-            if rest > left:
-                raise Abandoned
+        if left is not None and done and (now - self._upload_began_at) / done * (total - done) > left:
+            raise Abandoned
 
     def _seconds(self) -> dict[str, float]:
         """Where this attempt's time went, as far as it was not training."""

@@ -11,6 +11,7 @@ from outlast.agent.vigil import (
     DEADLINE_EARLY_SECONDS,
     DEADLINE_EARLY_SHARE,
     DEADLINE_GRACE_SHARE,
+    DEADLINE_LAST_SHARE,
     STOP_GRACE_SECONDS,
     Vigil,
 )
@@ -62,7 +63,7 @@ class Standing:
             ending=fence.memory.ending,
             remember=fence.remember_ending,
         )
-        self._deadline = now + self._seconds_to_deadline()
+        self._look_at_deadline(now)
         self._written_at = now
         self._writes_before = folder.store.billed_writes
         self._back_at = now
@@ -71,11 +72,14 @@ class Standing:
     def _now(self) -> float:
         return self.folder.store.now()
 
-    def _seconds_to_deadline(self) -> float:
+    def _look_at_deadline(self, now: float) -> None:
+        """By the store's time, which may have been learnt anew since."""
         length = self.launch.deadline_at - self.launch.launched_at
         early = min(DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE * length)
         self.vigil.deadline_grace_seconds = min(STOP_GRACE_SECONDS, DEADLINE_GRACE_SHARE * early)
-        return self.launch.deadline_at - early - self._now()
+        ends_at = now + self.launch.deadline_at - self._now()
+        self._deadline = ends_at - early
+        self._upload_by = ends_at - DEADLINE_LAST_SHARE * early
 
     def _read_head(self) -> None:
         try:

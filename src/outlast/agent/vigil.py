@@ -21,6 +21,9 @@ DEADLINE_EARLY_SHARE = 0.1
 DEADLINE_GRACE_SHARE = 0.4
 """Of that time the trainer has so much at most; the rest is for its last upload and for head."""
 
+DEADLINE_LAST_SHARE = 0.2
+"""And so much is for head alone: what is not uploaded by then stays behind."""
+
 STALLED = "stalled"
 
 
