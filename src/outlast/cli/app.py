@@ -30,6 +30,7 @@ COMMANDS = (
     "prune",
     "doctor",
     "config",
+    "completion",
     "secret",
     "emulator",
 )

@@ -33,6 +33,7 @@ def command(jobs: tuple[str, ...], yes: bool, home: str | None, as_json: bool) -
     """
     from outlast.jobs.delete import delete, size_of
     from outlast.jobs.find import find
+    from outlast.jobs.job_names import drop_name
     from outlast.jobs.world import system_world
 
     world = system_world()
@@ -48,6 +49,7 @@ def command(jobs: tuple[str, ...], yes: bool, home: str | None, as_json: bool) -
     deleted = []
     for job in found:
         objects = delete(world, job)
+        drop_name(world.cache_dir, job.id)
         deleted.append({"job": job.id, "folder": job.folder_url, "objects": objects, "bytes": sizes[job.folder_url][1]})
         say(f"deleted `{job.id}`: {count(objects, 'object')}, {size(sizes[job.folder_url][1])}")
     if as_json:

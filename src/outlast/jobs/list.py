@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, UsageError
+from outlast.jobs.job_names import NAMES_MAX, keep_names
 from outlast.jobs.remembered import Listed, Remembered, Row, listed
 from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
@@ -49,6 +50,8 @@ def list_all_jobs(
     if name or labels:
         wanted = [one for one in wanted if _fits(one, labels or {}, name)]
     wanted.sort(key=lambda one: -one.submitted_at)
+    if not (home or running or labels or name):
+        keep_names(world.cache_dir, [one.job for one in wanted[:NAMES_MAX]])
     return wanted
 
 

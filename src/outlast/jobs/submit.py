@@ -19,6 +19,7 @@ from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
 from outlast.jobs.elsewhere import is_elsewhere
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.job_names import add_name
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.secrets import keep_for
 from outlast.jobs.settle import hold, settle
@@ -59,6 +60,7 @@ def submit_many(world: World, many: Iterable[Asked]) -> list[Submitted]:
 def carry_out(world: World, planned: Plan) -> Submitted:
     job = Job.of(planned.home, planned.spec.job)
     world.remember_home(planned.home)
+    add_name(world.cache_dir, job.id)
     spec, there = _spec(job, planned.spec)
     adopted = adopt(world, job, spec)
     bring_trained(job, spec)
