@@ -155,11 +155,12 @@ class Writer:
 def read_rows(path: Path, lines: int) -> Iterator[Known]:
     """`lines`: how many stand before the rows."""
     current = ""
+    decode = json.JSONDecoder().decode
     with open(path, "rb") as file:
         for _ in range(lines):
             file.readline()
         for line in file:
-            name, mode, mtime, ctime, size, inode, status, trusted, places = json.loads(line)
+            name, mode, mtime, ctime, size, inode, status, trusted, places = decode(line.decode())
             pieces = []
             for sha256, count, pack, offset in places or ():
                 current = pack or current

@@ -28,7 +28,7 @@ SALTS_MAX = 100
 """A pack keeps the name that it got before a prune: so many prunes back it is looked for."""
 
 
-class Upload(NamedTuple):
+class PackUpload(NamedTuple):
     key: str
     contents: tuple[Content, ...]
 
@@ -56,7 +56,7 @@ class Packs:
     def has(self, pack: str) -> bool:
         return pack in self._there
 
-    def add(self, content: Content) -> Iterator[Upload]:
+    def add(self, content: Content) -> Iterator[PackUpload]:
         """Yields what is to be uploaded now; the content is `placed` now or later."""
         if content.place is not None and self.holds(content.place):
             self.placed[content.sha256] = content.place
@@ -69,24 +69,24 @@ class Packs:
             if full or int(content.sha256[:8], 16) * PACK_BYTES < content.bytes << 32:
                 yield from self.flush()
 
-    def place_alone(self, content: Content) -> Iterator[Upload]:
+    def place_alone(self, content: Content) -> Iterator[PackUpload]:
         yield from self._place([content])
 
-    def flush(self) -> Iterator[Upload]:
+    def flush(self) -> Iterator[PackUpload]:
         waiting = list(self._waiting.values())
         self._waiting.clear()
         self._waiting_bytes = 0
         if waiting:
             yield from self._place(waiting)
 
-    def _place(self, contents: list[Content]) -> Iterator[Upload]:
+    def _place(self, contents: list[Content]) -> Iterator[PackUpload]:
         total_bytes = sum(content.bytes for content in contents)
         sums = [(content.sha256, content.bytes) for content in contents]
         pack = self._found(sums, total_bytes)
         if not pack:
             pack = pack_digest(sums, self._prunes.number)
             self._there[pack] = total_bytes
-            yield Upload(layout.pack(pack), tuple(contents))
+            yield PackUpload(layout.pack(pack), tuple(contents))
         offset = 0
         for sha256, size in sums:
             self.placed[sha256] = Piece(sha256, size, pack, offset)

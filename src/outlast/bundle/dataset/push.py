@@ -26,7 +26,7 @@ from outlast.bundle.dataset.listing import (
     encode_shard,
 )
 from outlast.bundle.dataset.memory import Head, Known, Memory, Writer
-from outlast.bundle.dataset.packs import Packs, Upload
+from outlast.bundle.dataset.packs import Packs, PackUpload
 from outlast.bundle.dataset.publish import publish, stands
 from outlast.bundle.dataset.reading import Asked, Content, Read, ask, batches, read_batch
 from outlast.bundle.dataset.record import DatasetRecord, Shard
@@ -37,7 +37,7 @@ from outlast.bundle.tree import UNTRUSTED, marks_of, mode_of
 from outlast.errors import NotFound, UsageError
 from outlast.folder.prunes import read_prunes
 from outlast.spec.progress import OnProgress, silent
-from outlast.store.store import Store
+from outlast.store.store import Store, Upload
 
 PENDING_MAX = 50_000
 """Rows that wait for their pack to be full."""
@@ -98,9 +98,7 @@ def push(store: Store, path: Path, *, cache: Path, on_progress: OnProgress = sil
     pushing = Pushing(source, packs, memory.writer(), on_progress)
     try:
         with closing(pushing.uploads(memory.rows() if before is not None else iter(()))) as uploads:
-            for upload in uploads:
-                pushing.uploaded_bytes += store.upload(upload.key, upload.chunks())
-                pushing.say()
+            store.upload_many(map(pushing.counted, uploads), lambda done: pushing.say())
         difference = _difference(source, pushing.writer.rows(), trusted=False)
         if difference is not None:
             raise changed(difference)
@@ -134,7 +132,7 @@ class Pushing:
         self._shards: list[Shard] = []
         self._used: set[str] = set()
 
-    def uploads(self, known: Iterator[Known]) -> Generator[Upload, None, None]:
+    def uploads(self, known: Iterator[Known]) -> Generator[PackUpload, None, None]:
         """What is to be uploaded, in order; all is placed and listed when it ends."""
         contents: list[str] = []
         for batch in ahead(batches(_asked(self.source.entries(), known)), read_batch, BATCHES_AHEAD):
@@ -146,6 +144,10 @@ class Pushing:
         yield from self.packs.flush()
         yield from self._drain()
         yield from self._end_shard()
+
+    def counted(self, upload: PackUpload) -> Upload:
+        self.uploaded_bytes += sum(content.bytes for content in upload.contents)
+        return Upload(upload.key, upload.chunks)
 
     def record(self) -> DatasetRecord:
         if not self._files:
@@ -165,7 +167,7 @@ class Pushing:
         """How much was seen. How much there is, nobody knows before all of it was."""
         self._on_progress(self._doing, self._read_bytes, 0)
 
-    def _take(self, read: Read, contents: list[str]) -> Iterator[Upload]:
+    def _take(self, read: Read, contents: list[str]) -> Iterator[PackUpload]:
         for content in read.contents:
             contents.append(content.sha256)
             yield from self.packs.add(content)
@@ -176,7 +178,7 @@ class Pushing:
             yield from self.packs.flush()
         yield from self._drain()
 
-    def _drain(self) -> Iterator[Upload]:
+    def _drain(self) -> Iterator[PackUpload]:
         placed = self.packs.placed
         # The end of a long file comes last of all its contents.
         while self._pending and all(sha256 in placed for sha256 in reversed(self._pending[0][1] or [])):
@@ -188,7 +190,7 @@ class Pushing:
         if not self._pending and len(placed) > PENDING_MAX:
             placed.clear()
 
-    def _list(self, entry: Entry, pieces: tuple[Piece, ...]) -> Iterator[Upload]:
+    def _list(self, entry: Entry, pieces: tuple[Piece, ...]) -> Iterator[PackUpload]:
         row = Row(entry.path, entry.mode, pieces)
         self._digest.add(row)
         self._files += row.mode != DIRECTORY
@@ -200,7 +202,7 @@ class Pushing:
         if len(self._rows) >= SHARD_ROWS_MAX or self._pieces >= SHARD_PIECES_MAX:
             yield from self._end_shard()
 
-    def _end_shard(self) -> Iterator[Upload]:
+    def _end_shard(self) -> Iterator[PackUpload]:
         if not self._rows:
             return
         data = encode_shard(self._rows)
@@ -231,8 +233,10 @@ def _asked(entries: Iterable[Entry], known: Iterator[Known]) -> Iterator[Asked]:
     for entry in entries:
         while one is not None and one.path < entry.path:
             one = next(known, None)
-        if one is None or not one.trusted or not one.fits(entry):
+        if one is None or one.path != entry.path:
             yield from ask(entry, None)
+        elif not one.trusted or not one.fits(entry):
+            yield from ask(entry, None, one.pieces or ())
         elif one.pieces is None:
             yield Asked(entry, 0, 0, (), last=True, refused=True)
         else:

@@ -46,6 +46,9 @@ class Asked(NamedTuple):
     refused: bool = False
     """Known to be a key or a login, whatever it is called."""
 
+    before: tuple[Piece, ...] = ()
+    """What the file held when it was read last: where its content is the same after all, so is its place."""
+
 
 class Read(NamedTuple):
     asked: Asked
@@ -53,15 +56,15 @@ class Read(NamedTuple):
     refused: bool = False
 
 
-def ask(entry: Entry, known: tuple[Piece, ...] | None) -> Iterator[Asked]:
+def ask(entry: Entry, known: tuple[Piece, ...] | None, before: tuple[Piece, ...] = ()) -> Iterator[Asked]:
     """A file above a piece's size is asked for piece by piece."""
     size = entry.marks[2] if entry.mode != DIRECTORY else 0
     if known is not None or size <= PIECE_BYTES:
-        yield Asked(entry, 0, size, known, last=True)
+        yield Asked(entry, 0, size, known, last=True, before=before)
         return
     for offset in range(0, size, PIECE_BYTES):
         length = min(PIECE_BYTES, size - offset)
-        yield Asked(entry, offset, length, None, last=offset + length == size)
+        yield Asked(entry, offset, length, None, last=offset + length == size, before=before)
 
 
 def batches(many: Iterable[Asked]) -> Iterator[list[Asked]]:
@@ -109,7 +112,11 @@ def _read(asked: Asked) -> Read:
     data = _bytes(entry, asked.offset, asked.bytes)
     if entry.marks[2] <= SNIFFED_BYTES_MAX and looks_like_key(data):
         return Read(asked, (), refused=True)
-    return Read(asked, (Content(hashlib.sha256(data).hexdigest(), data, len(data), entry, asked.offset),))
+    sha256 = hashlib.sha256(data).hexdigest()
+    number = asked.offset // PIECE_BYTES
+    same = number < len(asked.before) and asked.before[number].sha256 == sha256
+    place = asked.before[number] if same else None
+    return Read(asked, (Content(sha256, data, len(data), entry, asked.offset, place),))
 
 
 def _bytes(entry: Entry, offset: int, size: int) -> bytes:
