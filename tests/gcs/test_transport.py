@@ -135,6 +135,20 @@ def test_a_token_that_cannot_be_renewed_is_used_while_it_lives() -> None:
         transport.call(ASKED)
 
 
+def test_a_token_endpoint_that_is_away_for_a_moment_is_asked_again() -> None:
+    credentials = Numbered()
+    credentials.failing = ApiError(refused(503))
+    transport, _, clock = transport_over(ok(), credentials=credentials)
+    waited = clock.sleep
+
+    def heal(seconds: float) -> None:
+        waited(seconds)
+        credentials.failing = None
+
+    clock.sleep = heal  # type: ignore[method-assign]
+    assert transport.call(ASKED).status == 200
+
+
 def test_a_401_is_answered_once_with_a_new_token() -> None:
     credentials = Numbered()
     transport, wire, clock = transport_over(refused(401), ok(), credentials=credentials)

@@ -29,16 +29,24 @@ class Connections:
         self._environ = environ
         self._owner = os.getpid()
         self._pools: dict[str, urllib3.PoolManager] = {}
+        """By proxy; without one: by nothing."""
+
+        self._servers: dict[str, Any] = {}
+        """By scheme, host and port."""
+
         self._making = threading.Lock()
 
     def send(self, request: Request, *, connect_seconds: float, stall_seconds: float) -> Answer:
-        pool = self._pool(request.url)
+        pool, target = self._way(request.url)
+        headers = dict(request.headers)
+        if isinstance(request.body, (list, tuple)):
+            headers["Content-Length"] = str(sum(map(len, request.body)))
         try:
             answer = pool.urlopen(
                 request.method,
-                request.url,
+                target,
                 body=request.body,
-                headers=request.headers,
+                headers=headers,
                 timeout=Timeout(connect=connect_seconds, read=stall_seconds),
                 retries=False,
                 redirect=False,
@@ -58,15 +66,22 @@ class Connections:
             raise NoAnswer(_said(error), sent=True) from error
         return Answer(answer.status, {name.lower(): value for name, value in answer.headers.items()}, body)
 
-    def _pool(self, url: str) -> urllib3.PoolManager:
+    def _way(self, url: str) -> tuple[Any, str]:
+        """Whom to ask, and for what: a server by the path alone, a proxy by the whole url."""
         if self._owner != os.getpid():
             self._owner, self._pools, self._making = os.getpid(), {}, threading.Lock()
-        proxy = proxy_for(url, self._environ)
-        pool = self._pools.get(proxy)
-        if pool is None:
+            self._servers = {}
+        end = url.find("/", len("https://"))
+        origin = url[:end] if end > 0 else url
+        server = self._servers.get(origin)
+        if server is None:
+            proxy = proxy_for(url, self._environ)
             with self._making:
-                pool = self._pools.setdefault(proxy, self._make(proxy))
-        return pool
+                if proxy not in self._pools:
+                    self._pools[proxy] = self._make(proxy)
+                pool = self._pools[proxy]
+                server = self._servers[origin] = pool if proxy else pool.connection_from_url(origin)
+        return server, url if isinstance(server, urllib3.PoolManager) else url[len(origin) :] or "/"
 
     def _make(self, proxy: str) -> urllib3.PoolManager:
         options: dict[str, Any] = {"maxsize": CONNECTIONS_MAX, "num_pools": 8, "ssl_context": self._trusted()}

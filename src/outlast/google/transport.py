@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -174,9 +175,9 @@ class Transport:
                     self._token = self.credentials.renew()
                     lives = self._token.lives_seconds
                     self._ends_at, self._renew_at = now + lives, now + lives - min(RENEW_SECONDS, lives / 2)
-                except (NoAnswer, ApiError):
+                except (NoAnswer, ApiError) as error:
                     if self._token is None or now >= self._ends_at:
-                        raise
+                        raise NoAnswer(f"no new token: {error}", sent=False) from error
                     self._renew_at = now + RENEW_AGAIN_SECONDS
             return self._token.value
 
@@ -195,6 +196,7 @@ def _retry_after(answer: Answer) -> float:
     return max(0.0, asked - now) if asked and now else 0.0
 
 
+@functools.lru_cache(maxsize=8)
 def read_date(text: str) -> float:
     """An HTTP date in seconds since 1970; 0: it is none."""
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-Body = bytes | bytearray | memoryview
+Body = bytes | Sequence[bytes]
+"""Whole, or in pieces that are sent one after the other without being joined."""
 
 
 @dataclass(frozen=True)

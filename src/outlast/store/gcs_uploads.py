@@ -23,6 +23,8 @@ ANSWERS_LOST_MAX = 8
 
 GONE = (404, 410)
 
+Piece = list[bytes]
+
 
 class SourceMoved(Exception):
     """A session wants bytes again that its source no longer gives."""
@@ -33,11 +35,11 @@ def upload_stream(
 ) -> tuple[int, int]:
     """(bytes, generation). What the chunks raise, the caller gets; nothing is there then."""
     pieces = _pieces(chunks)
-    first = next(pieces, b"")
-    second = next(pieces, b"") if len(first) == PIECE_BYTES else b""
-    if not second:
+    first = next(pieces, [])
+    second = next(pieces, None)
+    if second is None:
         answer = client.insert(name, first, if_generation=if_generation, op=op)
-        return len(first), generation_of(answer)
+        return _bytes(first), generation_of(answer)
     return _Session(client, name, if_generation, op).send_all(itertools.chain((first, second), pieces))
 
 
@@ -64,27 +66,31 @@ class _Session:
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._offset = 0
 
-    def send_all(self, pieces: Iterator[bytes]) -> tuple[int, int]:
+    def send_all(self, pieces: Iterator[Piece]) -> tuple[int, int]:
         try:
             held = next(pieces)
             for following in pieces:
-                self._md5.update(held)
+                self._hash(held)
                 self._send(held, None)
                 held = following
         except BaseException:
             self._abandon()
             raise
-        self._md5.update(held)
-        total = self._offset + len(held)
+        self._hash(held)
+        total = self._offset + _bytes(held)
         answer = self._send(held, total)
         assert answer is not None
         self._check(answer, total)
         return total, generation_of(answer)
 
-    def _send(self, data: bytes, total: int | None) -> Answer | None:
+    def _hash(self, piece: Piece) -> None:
+        for chunk in piece:
+            self._md5.update(chunk)
+
+    def _send(self, piece: Piece, total: int | None) -> Answer | None:
         """None: there is room for more."""
-        end = self._offset + len(data)
-        rest = memoryview(data)
+        end = self._offset + _bytes(piece)
+        rest = piece
         md5 = md5_text(self._md5.digest()) if total is not None else ""
         for tries in range(ANSWERS_LOST_MAX):
             try:
@@ -98,7 +104,7 @@ class _Session:
             got = _received(answer)
             if not self._offset <= got <= end:
                 raise SourceMoved  # the server has forgotten what it had said to have: only the source can help
-            rest = rest[got - self._offset :]
+            rest = [b"".join(rest)[got - self._offset :]] if got < end else []
             self._offset = got
             if not rest and total is None:
                 return None
@@ -155,17 +161,22 @@ def _received(answer: Answer) -> int:
     return int(last) + 1 if last.isascii() and last.isdigit() else 0
 
 
-def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Joined to whole pieces; only the last may be shorter."""
-    held: list[bytes] = []
+def _bytes(piece: Piece) -> int:
+    return sum(map(len, piece))
+
+
+def _pieces(chunks: Iterable[bytes]) -> Iterator[Piece]:
+    """Gathered to whole pieces, and not joined: only the last may be shorter, and none is empty."""
+    held: Piece = []
     size = 0
     for chunk in chunks:
         while size + len(chunk) >= PIECE_BYTES:
             cut = PIECE_BYTES - size
-            yield b"".join((*held, chunk[:cut]))
+            held.append(chunk[:cut])
+            yield held
             held, size, chunk = [], 0, chunk[cut:]
         if chunk:
             held.append(chunk)
             size += len(chunk)
-    if size:
-        yield b"".join(held)
+    if held:
+        yield held
