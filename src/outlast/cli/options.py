@@ -81,6 +81,8 @@ WORDS = Value("words", _read_words, "made of words as a shell takes them: a quot
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, everything else on stderr.")
 home_option = click.option(
-    "--home", metavar="URL", help="Look in this home only (a directory or `gs://BUCKET`), not in all that you have used."
+    "--home",
+    metavar="URL",
+    help="Look in this home only (a directory or `gs://BUCKET`), not in all that you have used.",
 )
 job_argument = click.argument("job", required=False, metavar="[JOB]")
