@@ -19,6 +19,8 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 BACKEND = ROOT / "build" / "backend"
 REQUIREMENTS = ROOT / "requirements"
+GSUTIL = ROOT / "build" / "gsutil" / "bin" / "gsutil"
+"""In an environment of its own: it insists on older versions of what other clients need."""
 
 PYTHON_MIN = (3, 10)
 DEBIAN_SECONDS_MAX = 600
@@ -41,6 +43,7 @@ def main(arguments: list[str]) -> int:
         if arguments == ["test"]:
             install_debian()
             install_tests()
+            install_gsutil()
         compile_sources()
     except subprocess.CalledProcessError as error:
         command = " ".join(str(part) for part in error.cmd)
@@ -82,6 +85,19 @@ def install_tests() -> None:
     print(f"Installed what the tests need in {time.monotonic() - begun:.1f} s", file=sys.stderr)
 
 
+def install_gsutil() -> None:
+    begun = time.monotonic()
+    home = GSUTIL.parent.parent
+    stamp = Stamp(home / "installed", [REQUIREMENTS / "gsutil.txt"])
+    if GSUTIL.exists() and stamp.is_current():
+        return
+    shutil.rmtree(home, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", str(home)], check=True, env=ENVIRONMENT)
+    pip("install", "--require-hashes", "-r", str(REQUIREMENTS / "gsutil.txt"), python=home / "bin" / "python")
+    stamp.write()
+    print(f"Installed gsutil in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+
+
 def install_debian() -> None:
     """Debian packages, where this may be done; elsewhere the missing ones are named."""
     missing = [package for package, command in debian_packages() if shutil.which(command) is None]
@@ -120,11 +136,11 @@ def make_environment() -> None:
         raise subprocess.CalledProcessError(made.returncode, ["python3", "-m", "venv", ".venv"])
 
 
-def pip(*arguments: str, path: Path | None = None) -> None:
+def pip(*arguments: str, path: Path | None = None, python: Path = PYTHON) -> None:
     environment = {**ENVIRONMENT, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     if path is not None:
         environment["PYTHONPATH"] = str(path)
-    command = [str(PYTHON), "-m", "pip", arguments[0], "--quiet", "--quiet", *arguments[1:]]
+    command = [str(python), "-m", "pip", arguments[0], "--quiet", "--quiet", *arguments[1:]]
     subprocess.run(command, check=True, env=environment)
 
 

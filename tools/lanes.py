@@ -48,6 +48,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "housekeeping": ("housekeeping",),
     "terminal": ("terminal",),
     "emulator": ("emulator",),
+    "emulator_clients": ("emulator_clients",),
     "project": ("project",),
 }
 """Lane -> directories under tests/."""

@@ -10,7 +10,7 @@ import pytest
 from tests.project.project_files import ROOT
 from tools import install
 
-PINNED = ["build", "tool", "test"]
+PINNED = ["build", "tool", "test", "gsutil"]
 
 
 @pytest.mark.parametrize("name", PINNED)

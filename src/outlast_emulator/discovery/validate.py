@@ -48,7 +48,8 @@ class Checker:
 
     def step(self, request: Request, following: Operation) -> Response:
         method = self.methods.get(request.method_id) if self._switches.validate else None
-        if method is None:
+        unserved = request.route is not None and request.route.operation is _refuse
+        if method is None or unserved:
             return following(request)
         if request.query_text or method.required:
             check_query(method, request.queries)

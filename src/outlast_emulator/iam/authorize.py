@@ -47,7 +47,7 @@ def step(emulator: Emulator) -> Step:
             _check_scopes(request.method_id, caller, scopes)
             _check_permissions(request, caller, authority)
         response = following(request)
-        if request.method_id == "storage.buckets.delete" and response.status < 300:
+        if request.method_id in ("storage.buckets.delete", "xml.buckets.delete") and response.status < 300:
             authority.forget_bucket(request.params["bucket"])
         return response
 

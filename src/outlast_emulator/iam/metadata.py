@@ -113,6 +113,10 @@ class Metadata:
         return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def metadata_root() -> Response:
+    return _text("computeMetadata/\n")
+
+
 def _shown(value: Any, recursive: bool, form: str, etag: str) -> Response:
     if isinstance(value, dict) and not recursive:
         listing = "".join(f"{name}/\n" if isinstance(one, dict) else f"{name}\n" for name, one in value.items())

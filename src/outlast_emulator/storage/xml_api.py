@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from outlast_emulator.errors import not_implemented
+from outlast_emulator.iam.metadata import metadata_root
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Route
@@ -34,9 +35,11 @@ class XmlApi:
         lists = XmlLists(emulator)
         uploads = XmlUploads(emulator, objects)
         self._operations: dict[str, Operation] = {
+            "metadata.root": lambda request: metadata_root(),
             "xml.buckets.list": lists.buckets,
             "xml.buckets.get": lists.head,
             "xml.buckets.getLocation": lists.location,
+            "xml.buckets.getVersioning": lists.versioning,
             "xml.buckets.create": lists.create,
             "xml.buckets.delete": lists.delete,
             "xml.objects.list": lists.objects,
@@ -59,7 +62,7 @@ class XmlApi:
         return sorted(self._operations)
 
     def routes(self) -> Iterable[Route]:
-        yield Route("xml.buckets.list", "GET", "/", self.call, render=xml_error)
+        yield Route("xml.buckets.list", "GET", "/", self.call, refine=_of_root, render=xml_error)
         for verb in ("GET", "HEAD", "PUT", "POST", "DELETE"):
             slow = verb in ("PUT", "POST")
             for template in ("/{bucket}", "/{bucket}/{object...}"):
@@ -113,6 +116,11 @@ class XmlApi:
         if operation is None:
             raise not_implemented(request.method_id)
         return operation(request)
+
+
+def _of_root(request: Request) -> str:
+    """Google's clients ask the root of an address whether it is a metadata server."""
+    return "metadata.root" if request.headers.get("metadata-flavor") == "Google" else "xml.buckets.list"
 
 
 def routes(emulator: Emulator) -> Iterable[Route]:

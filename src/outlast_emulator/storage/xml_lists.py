@@ -18,7 +18,7 @@ from outlast_emulator.response import Response
 from outlast_emulator.storage import xml_headers as headers
 from outlast_emulator.storage.buckets import Bucket
 from outlast_emulator.storage.json_buckets import JsonBuckets
-from outlast_emulator.storage.listing import Page, Query
+from outlast_emulator.storage.listing import Page, Query, successor
 from outlast_emulator.storage.stored import Stored
 from outlast_emulator.storage.xml_errors import XML_TYPE, XmlError
 from outlast_emulator.wire.bodies import MemoryBody
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
 NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"
+UPLOADS_NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+"""Google's two ways to spell it: clients look for the one that belongs to what they asked."""
 KEYS_MAX = 1000
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
@@ -55,6 +57,13 @@ class XmlLists:
         location = str(self._find(request).fields.get("location", "US"))
         text = f"<?xml version='1.0' encoding='UTF-8'?><LocationConstraint>{escape(location)}</LocationConstraint>"
         return Response(200, text.encode(), {"content-type": XML_TYPE})
+
+    def versioning(self, request: Request) -> Response:
+        enabled = self._find(request).fields.get("versioning", {}).get("enabled")
+        return document(
+            "VersioningConfiguration",
+            "" if enabled is None else _element("Status", "Enabled" if enabled else "Suspended"),
+        )
 
     def create(self, request: Request) -> Response:
         """The same as the JSON API's insert, in one region or, by default, in US."""
@@ -93,14 +102,11 @@ class XmlLists:
         query = Query(
             prefix=request.query("prefix"),
             delimiter=request.query("delimiter"),
-            start=after + "\0" if after else "",
+            start=_first_after(after, request.query("delimiter")),
             limit=max(1, limit),
             token=request.query("continuation-token"),
         )
         page = self._storage.list(bucket, query) if limit else Page()
-        if not second and after and query.delimiter:
-            # A marker may be a common prefix that was answered before: it is not answered again.
-            page.prefixes = [prefix for prefix in page.prefixes if prefix > after]
         url_names = request.query("encoding-type") == "url"
         parts = [
             _element("Name", bucket),
@@ -140,6 +146,13 @@ class XmlLists:
             raise XmlError(error.status, "NoSuchBucket", "The specified bucket does not exist.") from error
 
 
+def _first_after(after: str, delimiter: str) -> str:
+    """Where a list goes on. A marker may be a common prefix that was answered before: all that it stands for is over."""
+    if after and delimiter and after.endswith(delimiter):
+        return successor(after) or after
+    return after + "\0" if after else ""
+
+
 def _marked(request: Request, page: Page, url_names: bool) -> Iterable[str]:
     yield _element("Marker", _shown(request.query("marker"), url_names))
     yield _element("IsTruncated", "true" if page.token else "false")
@@ -169,8 +182,8 @@ def _element(tag: str, text: str) -> str:
     return f"<{tag}>{escape(text)}</{tag}>"
 
 
-def document(root: str, inside: str) -> Response:
-    text = f"<?xml version='1.0' encoding='UTF-8'?><{root} xmlns='{NAMESPACE}'>{inside}</{root}>"
+def document(root: str, inside: str, namespace: str = NAMESPACE) -> Response:
+    text = f"<?xml version='1.0' encoding='UTF-8'?><{root} xmlns='{namespace}'>{inside}</{root}>"
     return Response(200, text.encode("utf-8", "replace"), {"content-type": XML_TYPE})
 
 

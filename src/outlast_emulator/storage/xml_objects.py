@@ -76,7 +76,7 @@ class XmlObjects:
         self.demand_overwrite(request, bucket, name)
         replace = headers.said(request, "metadata-directive").upper() == "REPLACE"
         fields = headers.fields(request) if replace else source.fields
-        content = self._storage.contents.linked(self._storage.objects.content_of(source), bool(source.inline))
+        content = self._storage.objects.linked(source)
         conditions = headers.conditions(request)
         stored = self._storage.objects.put(bucket, name, content, fields, conditions, source.components)
         inside = f"<LastModified>{rfc3339(stored.updated_us)}</LastModified><ETag>{escape(headers.etag(stored))}</ETag>"

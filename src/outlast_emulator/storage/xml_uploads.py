@@ -6,6 +6,7 @@ in memory and a restart loses nothing.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -26,7 +27,7 @@ from outlast_emulator.storage import xml_headers as headers
 from outlast_emulator.storage.contents import SMALL_BYTES, Content
 from outlast_emulator.storage.hashing import Hasher
 from outlast_emulator.storage.xml_errors import XML_TYPE, XmlError, no_such_upload
-from outlast_emulator.storage.xml_lists import document, parsed
+from outlast_emulator.storage.xml_lists import UPLOADS_NAMESPACE, document, parsed
 from outlast_emulator.storage.xml_objects import PIECE_BYTES, XmlObjects
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class XmlUploads:
         kept["begun_us"] = int(self._emulator.clock.now() * 1e6)
         _replace(directory / "upload.json", json.dumps(kept).encode())
         inside = f"<Bucket>{bucket}</Bucket><Key>{escape(name)}</Key><UploadId>{upload_id}</UploadId>"
-        return document("InitiateMultipartUploadResult", inside)
+        return document("InitiateMultipartUploadResult", inside, UPLOADS_NAMESPACE)
 
     def part(self, request: Request) -> Response:
         directory, _ = self._upload(request)
@@ -89,7 +90,9 @@ class XmlUploads:
             raise
         for part in older:
             part.path.unlink(missing_ok=True)
-        return Response(200, b"", {"etag": f'"{md5.hex()}"', "content-type": "text/html; charset=UTF-8"})
+        hashes = f"crc32c={base64.b64encode(crc.to_bytes(4, 'big')).decode()},md5={base64.b64encode(md5).decode()}"
+        answered = {"etag": f'"{md5.hex()}"', "x-goog-hash": hashes, "x-goog-stored-content-length": str(size)}
+        return Response(200, b"", {**answered, "content-type": "text/html; charset=UTF-8"})
 
     def _received(self, request: Request, path: Path) -> tuple[int, bytes, int]:
         hasher, size = Hasher(), 0
@@ -124,7 +127,7 @@ class XmlUploads:
         tag = f'"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"'
         where = f"{self._emulator.url}/{bucket}/{name}"
         inside = f"<Location>{escape(where)}</Location><Bucket>{bucket}</Bucket><Key>{escape(name)}</Key>"
-        response = document("CompleteMultipartUploadResult", f"{inside}<ETag>{escape(tag)}</ETag>")
+        response = document("CompleteMultipartUploadResult", f"{inside}<ETag>{escape(tag)}</ETag>", UPLOADS_NAMESPACE)
         response.headers.update({**headers.written(stored), "etag": tag, "content-type": XML_TYPE})
         return response
 
@@ -189,7 +192,7 @@ class XmlUploads:
         inside = (
             f"<Bucket>{kept['bucket']}</Bucket><Key>{escape(kept['name'])}</Key><UploadId>{directory.name}</UploadId>"
         )
-        return document("ListPartsResult", f"{inside}<IsTruncated>false</IsTruncated>{rows}")
+        return document("ListPartsResult", f"{inside}<IsTruncated>false</IsTruncated>{rows}", UPLOADS_NAMESPACE)
 
     def list(self, request: Request) -> Response:
         bucket, prefix = request.params["bucket"], request.query("prefix")
@@ -203,7 +206,7 @@ class XmlUploads:
                     f"<Initiated>{rfc3339(kept['begun_us'])}</Initiated><StorageClass>STANDARD</StorageClass></Upload>"
                 )
         inside = f"<Bucket>{bucket}</Bucket><IsTruncated>false</IsTruncated>{''.join(rows)}"
-        return document("ListMultipartUploadsResult", inside)
+        return document("ListMultipartUploadsResult", inside, UPLOADS_NAMESPACE)
 
     def _upload(self, request: Request) -> tuple[Path, dict[str, Any]]:
         """404 NoSuchUpload, also for the upload of another object."""

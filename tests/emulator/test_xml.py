@@ -1,0 +1,219 @@
+"""The XML API, where foreign clients do not look: conditions, checksums, parts that are wrong, errors and their codes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from outlast_emulator.testing import Answer, Running, running
+
+
+@pytest.fixture
+def emulator(tmp_path: Path) -> Iterator[Running]:
+    """Fresh for each test: switches, accounts and bindings are its own."""
+    with running(tmp_path / "emulator") as found:
+        yield found
+
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def one(emulator: Running) -> Running:
+    emulator.make_bucket("one")
+    emulator.switch(write_limit=False)
+    return emulator
+
+
+def code(answer: Answer) -> str:
+    return ElementTree.fromstring(answer.body).findtext("Code") or ""
+
+
+def names(answer: Answer) -> list[str]:
+    return re.findall(r"<Key>(.*?)</Key>", answer.body.decode())
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("asked", ["0", "right", "wrong", ""])
+@pytest.mark.parametrize("verb", ["GET", "HEAD", "PUT", "COPY", "DELETE"])
+def test_every_operation_keeps_its_precondition(one: Running, verb: str, asked: str, there: bool) -> None:
+    one.put("one", "source", b"source")
+    generation = one.put("one", "x", b"x").json()["generation"] if there else "77"
+    said = {"0": "0", "right": generation, "wrong": str(int(generation) + 1)}.get(asked)
+    headers = {"x-goog-if-generation-match": said} if said else {}
+    if verb == "COPY":
+        headers["x-goog-copy-source"] = "/one/source"
+    answer = one.call("PUT" if verb == "COPY" else verb, "/one/x", b"new" if verb == "PUT" else None, headers)
+    holds = not asked or (asked == "right" and there) or (asked == "0" and not there)
+    writing = verb in ("PUT", "COPY")
+    if there or writing:
+        wanted = (204 if verb == "DELETE" else 200) if holds else 412
+    else:
+        wanted = 404
+    assert answer.status == wanted, answer.body
+    if answer.status == 412 and verb != "HEAD":
+        assert code(answer) == "PreconditionFailed"
+
+
+def test_contents_are_checked_by_md5_and_crc32c(one: Running) -> None:
+    md5 = base64.b64encode(hashlib.md5(b"data").digest()).decode()
+    good = one.call("PUT", "/one/a", b"data", {"content-md5": md5})
+    assert good.status == 200 and f"md5={md5}" in good.headers["x-goog-hash"]
+    crc32c = good.headers["x-goog-hash"].split("crc32c=")[1].split(",")[0]
+    assert one.call("PUT", "/one/b", b"data", {"x-goog-hash": f"crc32c={crc32c}, md5={md5}"}).status == 200
+    for headers in ({"content-md5": md5}, {"x-goog-hash": f"crc32c={crc32c}"}):
+        bad = one.call("PUT", "/one/c", b"other", headers)
+        assert bad.status == 400 and code(bad) == "BadDigest"
+    assert code(one.call("PUT", "/one/c", b"other", {"content-md5": "?"})) == "InvalidDigest"
+    assert one.call("GET", "/one/c").status == 404
+
+
+def test_both_apis_speak_of_the_same_objects(one: Running) -> None:
+    one.call("PUT", "/one/a%2Fb%20c+%C3%A4", b"data", {"x-goog-meta-step": "7", "content-type": "text/x"})
+    found = one.get("one", "a/b c+ä").json()
+    assert found["metadata"] == {"step": "7"} and found["contentType"] == "text/x" and found["size"] == "4"
+    head = one.call("HEAD", "/one/a/b%20c+%C3%A4")
+    assert head.headers["x-goog-meta-step"] == "7" and head.headers["content-length"] == "4" and head.body == b""
+    assert head.headers["x-goog-generation"] == found["generation"]
+    assert head.headers["etag"].strip('"') == hashlib.md5(b"data").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "body"),
+    [
+        ("bytes=0-3", 206, b"0123"),
+        ("bytes=7-", 206, b"789"),
+        ("bytes=-3", 206, b"789"),
+        ("bytes=-30", 206, b"0123456789"),
+        ("bytes=5-500", 206, b"56789"),
+        ("bytes=10-", 416, None),
+        ("bytes=-0", 416, None),
+        ("bytes=5-2", 200, b"0123456789"),
+        ("lines=1-2", 200, b"0123456789"),
+    ],
+)
+def test_ranges_are_read(one: Running, wanted: str, status: int, body: bytes | None) -> None:
+    one.call("PUT", "/one/a", b"0123456789")
+    answer = one.call("GET", "/one/a", headers={"range": wanted})
+    assert answer.status == status
+    assert answer.body == body if body is not None else code(answer) == "InvalidRange"
+
+
+def test_what_a_reader_has_already_is_not_sent_again(one: Running) -> None:
+    tag = one.call("PUT", "/one/a", b"data").headers["etag"]
+    assert one.call("GET", "/one/a", headers={"if-none-match": tag}).status == 304
+    assert one.call("GET", "/one/a", headers={"if-match": tag}).status == 200
+    assert one.call("GET", "/one/a", headers={"if-match": '"other"'}).status == 412
+    now = one.call("GET", "/one/a").headers["last-modified"]
+    assert one.call("GET", "/one/a", headers={"if-modified-since": now}).status == 304
+    assert one.call("GET", "/one/a", headers={"if-unmodified-since": now}).status == 200
+    assert one.call("PUT", "/one/a", b"x", {"if-none-match": "*"}).status == 412
+
+
+def test_lists_are_paged_in_both_versions(one: Running) -> None:
+    for name in ("a", "b/1", "b/2", "c&<", "d"):
+        one.put("one", name, b"")
+    assert names(one.call("GET", "/one?list-type=2")) == ["a", "b/1", "b/2", "c&amp;&lt;", "d"]
+    first = one.call("GET", "/one?list-type=2&max-keys=2&delimiter=/")
+    token = re.search(r"<NextContinuationToken>(.*?)</", first.body.decode())
+    assert names(first) == ["a"] and b"<Prefix>b/</Prefix>" in first.body and token
+    second = one.call("GET", f"/one?list-type=2&max-keys=2&delimiter=/&continuation-token={token[1]}")
+    assert names(second) == ["c&amp;&lt;", "d"] and b"<IsTruncated>false" in second.body
+    older = one.call("GET", "/one?max-keys=2&delimiter=/")
+    assert b"<NextMarker>b/</NextMarker>" in older.body
+    assert names(one.call("GET", "/one?max-keys=2&delimiter=/&marker=b/")) == ["c&amp;&lt;", "d"]
+    assert names(one.call("GET", "/one?list-type=2&start-after=b/1")) == ["b/2", "c&amp;&lt;", "d"]
+    assert names(one.call("GET", "/one?encoding-type=url")) == ["a", "b/1", "b/2", "c%26%3C", "d"]
+    assert one.call("GET", "/one?max-keys=many").status == 400
+
+
+def start(one: Running, name: str = "large") -> str:
+    found = re.search(r"<UploadId>(.*?)</UploadId>", one.call("POST", f"/one/{name}?uploads", b"").body.decode())
+    assert found
+    return found[1]
+
+
+def part(one: Running, upload: str, number: int, data: bytes, name: str = "large") -> str:
+    answer = one.call("PUT", f"/one/{name}?partNumber={number}&uploadId={upload}", data)
+    assert answer.status == 200, answer.body
+    return answer.headers["etag"]
+
+
+def complete(one: Running, upload: str, parts: list[tuple[int, str]], headers: dict[str, str] | None = None) -> Answer:
+    rows = "".join(f"<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>" for number, tag in parts)
+    body = f"<CompleteMultipartUpload>{rows}</CompleteMultipartUpload>".encode()
+    return one.call("POST", f"/one/large?uploadId={upload}", body, headers)
+
+
+def test_parts_become_one_object_with_the_checksum_of_the_whole(one: Running) -> None:
+    upload = start(one)
+    tags = [(2, part(one, upload, 2, b"tail")), (1, part(one, upload, 1, b"replaced later"))]
+    tags = [(1, part(one, upload, 1, b"x" * (5 * MIB))), tags[0]]
+    assert f"<UploadId>{upload}</UploadId>".encode() in one.call("GET", "/one?uploads").body
+    assert one.call("GET", f"/one/large?uploadId={upload}").body.count(b"<Part>") == 2
+    assert one.call("GET", "/one/large").status == 404
+    assert complete(one, upload, tags).status == 200
+    data = b"x" * (5 * MIB) + b"tail"
+    assert one.call("GET", "/one/large").body == data
+    whole = one.call("PUT", "/one/whole", data).headers["x-goog-hash"]
+    assert one.call("HEAD", "/one/large").headers["x-goog-hash"] == whole.split(",")[0]
+    assert "md5Hash" not in one.get("one", "large").json()
+    assert code(complete(one, upload, tags)) == "NoSuchUpload"
+
+
+def test_wrong_parts_are_refused_and_nothing_is_lost(one: Running) -> None:
+    upload = start(one)
+    first, second = part(one, upload, 1, b"a" * (5 * MIB)), part(one, upload, 2, b"b")
+    third = part(one, upload, 3, b"c")
+    assert code(complete(one, upload, [(2, second), (1, first)])) == "InvalidPartOrder"
+    assert code(complete(one, upload, [(1, second)])) == "InvalidPart"
+    assert code(complete(one, upload, [(9, second)])) == "InvalidPart"
+    assert code(complete(one, upload, [(1, first), (2, second), (3, third)])) == "EntityTooSmall"
+    assert code(complete(one, upload, [])) == "MalformedXML"
+    assert code(one.call("POST", f"/one/large?uploadId={upload}", b"<nonsense")) == "MalformedXML"
+    bomb = b'<!DOCTYPE a [<!ENTITY b "c">]><CompleteMultipartUpload>&b;</CompleteMultipartUpload>'
+    assert code(one.call("POST", f"/one/large?uploadId={upload}", bomb)) == "MalformedXML"
+    one.put("one", "large", b"there")
+    parts = [(1, first), (2, second)]
+    assert code(complete(one, upload, parts, {"x-goog-if-generation-match": "0"})) == "PreconditionFailed"
+    assert complete(one, upload, parts).status == 200
+    for number in ("0", "10001", "x"):
+        assert code(one.call("PUT", f"/one/large?partNumber={number}&uploadId={start(one)}", b"")) == "InvalidArgument"
+
+
+def test_an_aborted_upload_leaves_nothing(one: Running) -> None:
+    upload = start(one)
+    part(one, upload, 1, b"a")
+    assert one.call("DELETE", f"/one/other?uploadId={upload}").status == 404
+    assert one.call("DELETE", f"/one/large?uploadId={upload}").status == 204
+    assert code(one.call("DELETE", f"/one/large?uploadId={upload}")) == "NoSuchUpload"
+    assert code(one.call("PUT", f"/one/large?partNumber=1&uploadId={upload}", b"a")) == "NoSuchUpload"
+    assert list((one.data / "xml-uploads").iterdir()) == []
+
+
+def test_what_is_not_known_is_refused_with_its_name(one: Running) -> None:
+    for verb, path in (("GET", "/one?acl"), ("PUT", "/one/x?acl"), ("POST", "/one?delete"), ("POST", "/one/x")):
+        answer = one.call(verb, path, b"" if verb != "GET" else None)
+        assert answer.status == 501 and code(answer) == "NotImplemented" and b"xml." in answer.body, (path, answer.body)
+    sealed = one.call("PUT", "/one/x", b"x", {"x-goog-encryption-key": "k"})
+    assert sealed.status == 501 and one.call("GET", "/one/x").status == 404
+
+
+def test_buckets_are_made_found_and_deleted(one: Running) -> None:
+    body = b"<CreateBucketConfiguration><LocationConstraint>us-east1</LocationConstraint></CreateBucketConfiguration>"
+    assert one.call("PUT", "/two-two", body).status == 200
+    assert code(one.call("PUT", "/two-two", body)) == "BucketAlreadyOwnedByYou"
+    assert b"US-EAST1" in one.call("GET", "/two-two?location").body
+    assert b"<Name>two-two</Name>" in one.call("GET", "/").body
+    assert one.call("HEAD", "/two-two").status == 200
+    one.put("two-two", "x", b"")
+    assert code(one.call("DELETE", "/two-two")) == "BucketNotEmpty"
+    one.call("DELETE", "/two-two/x")
+    assert one.call("DELETE", "/two-two").status == 204
+    assert code(one.call("GET", "/two-two")) == "NoSuchBucket"
