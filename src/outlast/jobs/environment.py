@@ -17,6 +17,7 @@ from outlast.bundle.python import Interpreter, choose_python
 from outlast.bundle.report import script_of
 from outlast.errors import UsageError
 from outlast.jobs.imports import Needed, check_imports, imported
+from outlast.spec.plain_file import read_plain
 from outlast.spec.spec import Environment, Target
 
 if TYPE_CHECKING:  # a job without declared packages does without all of these
@@ -27,6 +28,8 @@ if TYPE_CHECKING:  # a job without declared packages does without all of these
     from outlast.folder.home import Home
     from outlast.jobs.asked import Asked
     from outlast.jobs.world import World
+
+SCRIPT_BYTES_MAX = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -71,14 +74,24 @@ def equip(world: World, asked: Asked, home: Home, engine: Engine, directory: Pat
 def _declared(
     asked: Asked, directory: Path, target: Target, engine: Engine, interpreter: Interpreter
 ) -> Declared | None:
+    around = not engine.capabilities.same_machine or not interpreter.is_environment
+    script = directory / script_of(target)
+    if not (around or asked.requirements or asked.extras or _has_block(script)):
+        return None
     from outlast.bundle.environment.declared import declared_around, declared_explicitly
 
     explicit = declared_explicitly(directory, script_of(target), asked.requirements, asked.extras)
-    if explicit is not None:
+    if explicit is not None or not around:
         return explicit
-    if not engine.capabilities.same_machine or not interpreter.is_environment:
-        return declared_around(directory)
-    return None
+    return declared_around(directory)
+
+
+def _has_block(script: Path) -> bool:
+    """Most scripts have none, and need no reader of it."""
+    try:
+        return b"# /// script" in read_plain(script, SCRIPT_BYTES_MAX)
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,14 @@ for one in metadata.distributions():
     name = one.metadata["Name"]
     if name:
         distributions.setdefault(normal(name), one)
-by_module = metadata.packages_distributions()
-first = sorted({normal(name) for module in sys.argv[1:] for name in by_module.get(module, ())})
+def modules(one):
+    found = set((one.read_text("top_level.txt") or "").split())
+    for file in one.files or ():
+        if len(file.parts) > 1 or file.suffix in (".py", ".so"):
+            found.add(file.parts[0].split(".")[0])
+    return found
+wanted = set(sys.argv[1:])
+first = sorted(name for name, one in distributions.items() if wanted & {name.replace("-", "_"), *modules(one)})
 seen, left = set(), list(first)
 while left:
     name = left.pop()
@@ -39,7 +45,7 @@ def line(name):
     one = distributions[name]
     direct = one.read_text("direct_url.json")
     return [name, one.version, json.loads(direct) if direct else None]
-print(json.dumps({"first": [name for name in first if name in distributions], "all": [line(name) for name in sorted(seen)]}))
+print(json.dumps({"first": first, "all": [line(name) for name in sorted(seen)]}))
 """
 """The closure is followed whatever its conditions say: too many constraints harm nobody."""
 
