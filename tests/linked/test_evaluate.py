@@ -23,7 +23,7 @@ from outlast.jobs.watch import wait
 from outlast.testing import crash
 from outlast.testing.crash import BOOT, Point, killed_at
 from tests.cli.user import User
-from tests.crash.conftest import Laptop
+from tests.crash.conftest import Laptop, wait_for_quiet
 
 SCRIPT = """
 import json, os, time, outlast
@@ -237,6 +237,7 @@ def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop) -> None
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_the_result_lands_without_a_laptop_whoever_dies_around_it(laptop: Laptop, when: str, victim: str) -> None:
     of = trained(laptop)
+    assert not wait_for_quiet(laptop), "a supervisor that does not know when to die is still there"
     crash.plan(laptop.user_dir, Point("put", "result", 1, when, victim))
     world = laptop.world(BOOT)
     job = carry_out(world, plan_evaluation(world, of, wanted(laptop))).job

@@ -52,6 +52,7 @@ def evaluate(world: World, trained: Job, wanted: Wanted) -> Submitted:
 
 def plan_evaluation(world: World, trained: Job, wanted: Wanted) -> Plan:
     """Machine, limits and notifications are as asked for now, never as the trained job had them: they may cost money."""
+    trained = Job.of(world.home(trained.home.url), trained.id)
     of = trained.spec()
     if of.evaluation is not None:
         raise UsageError(
