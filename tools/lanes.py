@@ -44,6 +44,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "cli": ("cli",),
     "environments": ("environments",),
     "data": ("data",),
+    "linked": ("secrets", "linked"),
     "bad_input": ("bad_input",),
     "housekeeping": ("housekeeping",),
     "terminal": ("terminal",),
