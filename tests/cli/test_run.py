@@ -257,10 +257,24 @@ def test_a_job_that_no_longer_fits_the_machine_waits_and_hides_no_other(user: Us
     user.write("train.py", ENDLESS)
     user.env["OUTLAST_LOCAL_CPUS"] = "4000"
     assert user.outlast("run", "--detach", "--cpus", "4000", "--job-id", "large", "train.py").code == 0
-    elsewhere = User(user.root, env={"OUTLAST_DIR": str(user.root / "other")})  # as on another computer, same home
-    listed = elsewhere.outlast("jobs", "--home", str(user.home), "--json")
+    end_processes(user)  # as after a reboot, with most of its processors taken out
+    shutil.rmtree(user.outlast_dir / "local")
+    del user.env["OUTLAST_LOCAL_CPUS"]
+    listed = user.outlast("jobs", "--json")
     assert listed.code == 0 and [row["state"] for row in listed.json] == ["waiting"]
-    assert "4000 CPUs asked for" in elsewhere.outlast("show", "large", "--home", str(user.home), "--json").json["why"]
+    assert "4000 CPUs asked for" in user.outlast("show", "large", "--json").json["why"]
+
+
+def test_a_job_of_another_computer_is_shown_and_left_there(user: User) -> None:
+    user.write("train.py", ENDLESS)
+    assert user.outlast("run", "--detach", "--job-id", "there", "train.py").code == 0
+    elsewhere = User(user.root, env={"OUTLAST_DIR": str(user.root / "other")})
+    shown = elsewhere.outlast("show", "there", "--home", str(user.home), "--json").json
+    assert shown["state"] == "running" and "on computer `" in shown["why"]
+    assert elsewhere.outlast("resume", "there", "--home", str(user.home), "--detach").code == 0
+    assert not (user.root / "other/local/machines").exists()
+    assert elsewhere.outlast("stop", "there", "--home", str(user.home)).code == 0
+    assert user.outlast("show", "there", "--json").json["state"] == "stopped"
 
 
 def test_a_dry_run_does_not_even_make_the_users_directory(user: User) -> None:

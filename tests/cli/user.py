@@ -165,6 +165,10 @@ def stop_everything(user: User) -> None:
         running = user.outlast("jobs", "--json", "--running")
         if running.code == 0 and running.json:
             user.outlast("stop", *(row["folder"] for row in running.json))
+    end_processes(user)
+
+
+def end_processes(user: User) -> None:
     while left := _left_over(user):
         for pid in left:
             try:
