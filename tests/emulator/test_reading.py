@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from outlast_emulator.storage.listing import successor
 from outlast_emulator.testing import Running
 
 
@@ -189,6 +190,16 @@ def test_a_paged_list_is_what_the_definition_says(
         if not token:
             break
     assert (found_names, found_prefixes) == (wanted_names, wanted_prefixes)
+
+
+@given(prefix=st.text(st.sampled_from("a/\ud7ff\ue000\U0010ffff"), min_size=1, max_size=4), name=_NAMES)
+def test_what_comes_after_a_prefix_is_after_all_that_begin_with_it(prefix: str, name: str) -> None:
+    after = successor(prefix)
+
+    assert after is None or prefix.encode() < after.encode()
+    assert after is None or (prefix + name).encode() < after.encode()
+    if after is not None and name.encode() > prefix.encode() and not name.startswith(prefix):
+        assert name.encode() >= after.encode()
 
 
 def test_fields_choose_what_is_answered(emulator: Running, bucket: str) -> None:

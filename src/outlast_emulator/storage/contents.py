@@ -83,11 +83,14 @@ class Contents:
 
     def sweep(self, owned: set[int], before: int) -> None:
         """Removes files that belong to nobody and were begun before this process."""
-        for folder in os.scandir(self._root):
-            for entry in os.scandir(folder.path):
-                content_id = int(entry.name, 16)
-                if content_id not in owned and content_id < before:
-                    self.drop(content_id, False)
+        try:
+            for folder in os.scandir(self._root):
+                for entry in os.scandir(folder.path):
+                    content_id = int(entry.name, 16)
+                    if content_id not in owned and content_id < before:
+                        self.drop(content_id, False)
+        except (OSError, ValueError):
+            return  # the directory is going away with its emulator, or is not ours alone: a file too many harms nobody
 
 
 class Sink:
