@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.user import OUTLAST, SECONDS_MAX, Terminal, User
+from tests.cli.user import OUTLAST, SECONDS_MAX, Terminal, User, end_processes
 
 ENDLESS = "import time, sys\nprint('began', flush=True)\nwhile True: time.sleep(0.05)\n"
 ECHO = "import json, os, sys\nprint(json.dumps([sys.argv[1:], os.environ.get('MINE')]))\n"
