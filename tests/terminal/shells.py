@@ -35,7 +35,7 @@ class Shell:
         os.close(slave)
         self.seen = b""
         # What was completed is seen by what would have been run.
-        self.type(f"outlast() {{ echo \"ran:$*\"; }}; {setup} is; echo {PROMPT}\n")
+        self.type(f'outlast() {{ echo "ran:$*"; }}; {setup} is; echo {PROMPT}\n')
         self.read_until(f"\n{PROMPT}\r".encode())
 
     def type(self, keys: str) -> None:

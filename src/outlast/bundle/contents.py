@@ -15,6 +15,7 @@ from outlast.bundle.record import read_bundle
 from outlast.errors import Damaged, NewerFormat
 from outlast.folder import layout
 from outlast.folder.prunes import Prunes
+from outlast.spec.progress import OnProgress, silent
 from outlast.store.store import Store
 
 PACK_BYTES_MAX = 16 << 20
@@ -31,11 +32,13 @@ class Contents:
         store: Store,
         remembered: Callable[[], tuple[Mapping[str, Place], Mapping[str, int]]],
         prunes: Prunes = Prunes(),  # noqa: B008 - frozen
+        on_progress: OnProgress = silent,
     ) -> None:
         """`remembered` answers where contents lie, and the sizes of their packs; it is asked when it first matters."""
         self.places: dict[str, Place] = {}
         self.uploaded_bytes = 0
         self.prunes = prunes
+        self.on_progress = on_progress
         self._store = store
         self._remembered = remembered
         self._recalled = False

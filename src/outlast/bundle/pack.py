@@ -23,6 +23,7 @@ from outlast.bundle.ship import nothing_to_ship, ship_all, ship_changes
 from outlast.clock import Clock
 from outlast.errors import Denied, NotFound, UsageError
 from outlast.folder.prunes import read_prunes
+from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Target
 from outlast.store.store import Store
 
@@ -52,6 +53,7 @@ def pack(
     args: Sequence[str] = (),
     links: Sequence[str] = (),
     plain: bool = False,
+    on_progress: OnProgress = silent,
 ) -> Packed:
     """Ships the directory as it is now. With a target, it must be among what is shipped, and what it and `args` name is looked for too.
 
@@ -60,7 +62,7 @@ def pack(
     directory = _checked(directory)
     extra = [Path(os.path.abspath(one)) for one in extra]
     memory = Memory(cache)
-    contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store))
+    contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store), on_progress)
     with ExitStack() as stack:
         seen = see(directory, extra, _apart(directory, store, cache), memory, clock.now(), stack, plain=plain)
         if _is_there(seen, store, contents):

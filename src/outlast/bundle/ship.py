@@ -91,7 +91,10 @@ def ship_all(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tu
 def _read(seen: Seen, rows: Sequence[int], contents: Contents, begun_ns: int, *, here: bool = False) -> None:
     """Each file is read once, on its way into a pack if the home has not got its content. `here`: the rows' old ones are there."""
     tree = seen.tree
+    total, done = sum(tree.sizes[row] for row in rows), 0
     for row, content in read_rows(tree, rows):
+        done += content.bytes
+        contents.on_progress("packing", done, max(done, total))
         if content.data is not None and looks_like_key(content.data):
             seen.refused.append(row)
             continue

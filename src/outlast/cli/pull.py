@@ -8,12 +8,10 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.options import home_option, json_option
+from outlast.cli.progress import shown_progress
 from outlast.cli.terminal import put, put_json, say, shown
 from outlast.cli.words import count, duration, size
 from outlast.errors import EXIT_DONE
-
-TOLD_BYTES_MIN = 64 << 20
-"""Files from this size on are named when their copy begins, so that a long silence is explained."""
 
 GLOB_CHARACTERS = frozenset("*?[")
 
@@ -41,7 +39,8 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
     world = system_world()
     found = find(world, job, home)
     begun_at = world.clock.monotonic()
-    pulled = pull(found, pattern, checkpoint=checkpoint, to=to, progress=_tell_large)
+    with shown_progress() as on_progress:
+        pulled = pull(found, pattern, checkpoint=checkpoint, to=to, on_progress=on_progress)
     took = duration(world.clock.monotonic() - begun_at)
     if as_json:
         put_json(
@@ -53,8 +52,3 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
     skipped = f"; {count(pulled.skipped, 'file')} had been there" if pulled.skipped else ""
     say(f"copied {count(len(pulled.files), 'file')}, {size(pulled.bytes)} to `{shown(pulled.to)}` in {took}{skipped}")
     return EXIT_DONE
-
-
-def _tell_large(path: str, size_bytes: int) -> None:
-    if size_bytes >= TOLD_BYTES_MIN:
-        say(f"copying `{shown(path)}`, {size(size_bytes)}")

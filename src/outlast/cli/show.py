@@ -12,6 +12,7 @@ from outlast.cli.clean import Cleaner
 from outlast.cli.linked import evaluates, linked_document, print_linked
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.options import home_option, job_argument, json_option, whole
+from outlast.cli.pictures import print_metrics, print_timeline
 from outlast.cli.table import render
 from outlast.cli.terminal import paint, put, put_json, shown, width
 from outlast.cli.typed import quoted
@@ -32,10 +33,11 @@ LAST_LINES_MAX = 20
 @click.command("show", cls=Command, short_help="Show all about a job.")
 @job_argument
 @click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt, with the end of its log.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Draw this one that was logged; repeatable.")
 @home_option
 @json_option
-def command(job: str | None, attempt: int | None, home: str | None, as_json: bool) -> int:
-    """Show a job: its state, attempts, checkpoints, where its time went and where its results are."""
+def command(job: str | None, attempt: int | None, metrics: tuple[str, ...], home: str | None, as_json: bool) -> int:
+    """Show a job: its state, attempts, checkpoints, what it logged, where its time went and where its results are."""
     from outlast.jobs.find import find
     from outlast.jobs.look import look
     from outlast.jobs.watch import freshen
@@ -57,8 +59,10 @@ def command(job: str | None, attempt: int | None, home: str | None, as_json: boo
     _print_facts(status)
     _print_attempts(status, attempt)
     if attempt is None:
+        print_timeline(status)
         _print_checkpoints(status)
         print_linked(found)
+        print_metrics(found, metrics)
         _print_time(status)
     if attempt is not None or status.state == "failed":
         _print_log_end(found, attempt or status.head.attempt)

@@ -11,6 +11,7 @@ from outlast.bundle.pack import Packed, pack
 from outlast.bundle.report import LeftOut
 from outlast.jobs.asked import Asked
 from outlast.jobs.world import World
+from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Target
 from outlast.store.store import Store
 
@@ -38,7 +39,15 @@ def choose_code(world: World, asked: Asked, here: Path) -> Code:
     return Code(found.directory, source.shown, found.commit, found.left_out)
 
 
-def ship_code(world: World, store: Store, code: Code, asked: Asked, target: Target, links: Sequence[str]) -> Packed:
+def ship_code(
+    world: World,
+    store: Store,
+    code: Code,
+    asked: Asked,
+    target: Target,
+    links: Sequence[str],
+    on_progress: OnProgress = silent,
+) -> Packed:
     packed = pack(
         store,
         code.directory,
@@ -49,6 +58,7 @@ def ship_code(world: World, store: Store, code: Code, asked: Asked, target: Targ
         args=asked.args,
         links=[os.path.basename(link) for link in links],
         plain=bool(code.commit),
+        on_progress=on_progress,
     )
     if not code.commit:
         return packed

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from outlast import __version__
 from outlast.bundle.pack import Packed
@@ -18,7 +19,6 @@ from outlast.jobs import secrets
 from outlast.jobs.adopt import choose_source
 from outlast.jobs.asked import Asked
 from outlast.jobs.code import choose_code, ship_code
-from outlast.jobs.datasets import Given
 from outlast.jobs.environment import Equipment, equip, equipment_like
 from outlast.jobs.inputs import check_inputs, datasets_of, ship_datasets
 from outlast.jobs.notify import checked_notify
@@ -29,6 +29,9 @@ from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Machine, Provenance, Spec
 from outlast.spec.target import parse_target
 from outlast.store.registry import Prepared
+
+if TYPE_CHECKING:
+    from outlast.jobs.datasets import Given
 
 ENGINE_DEFAULT = "local"
 
@@ -77,8 +80,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     home = world.home(prepared.url)
     prune = shipped.prune if shipped else newest_prune(home.store)
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
-    equipment = equipment or equip(world, asked, home, engine, directory, target)
-    packed = shipped.packed if shipped else ship_code(world, home.store, code, asked, target, inputs.links)
+    equipment = equipment or equip(world, asked, home, engine, directory, target, on_progress)
+    packed = shipped.packed if shipped else ship_code(world, home.store, code, asked, target, inputs.links, on_progress)
     given = ship_datasets(world, home.store, inputs, asked, here, on_progress)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),

@@ -6,7 +6,7 @@ import errno
 import fnmatch
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from outlast.folder.content import download_many, named, pinned, select
 from outlast.folder.publish import OUTPUT
 from outlast.folder.records import File, Head, Manifest
 from outlast.jobs.job import Job
+from outlast.spec.progress import OnProgress, counted, silent
 
 CHECKPOINT = "checkpoint/"
 READ_BYTES = 1 << 20
@@ -29,17 +30,13 @@ class Pulled:
     """Files that were there already, with the same content."""
 
 
-def _silent(path: str, size: int) -> None:
-    return
-
-
 def pull(
     job: Job,
     pattern: str = "",
     *,
     checkpoint: str = "last",
     to: str = "",
-    progress: Callable[[str, int], None] = _silent,
+    on_progress: OnProgress = silent,
 ) -> Pulled:
     """`checkpoint`: `last`, `best`, a step, or `all`. `pattern` fits the path below the job's directory, or the file's name."""
     root = Path(to or job.id)
@@ -53,9 +50,9 @@ def pull(
             raise NotFound(f"no file of job `{job.id}` fits `{pattern}`", hint=f"there are {listed}" if every else "")
         missing = {path: file for path, file in wanted.items() if not _is_there(safe_path(root, path), file)}
         pulled.skipped = len(wanted) - len(missing)
+        total = sum(file.bytes for file in missing.values())
         for path, (file, chunks) in zip(missing, download_many(job.folder, list(missing.values())), strict=True):
-            progress(path, file.bytes)
-            _write(file, chunks, safe_path(root, path))
+            _write(file, counted(chunks, "copying", total, on_progress, pulled.bytes), safe_path(root, path))
             pulled.files.append(path)
             pulled.bytes += file.bytes
     return pulled
