@@ -56,7 +56,7 @@ class DiskFile:
     def hold(self) -> None:
         """Keeps the content in reach, also when another file takes its name. `Changed` if that has happened already."""
         try:
-            self._held = os.open(self.source, os.O_RDONLY | os.O_CLOEXEC)
+            self._held = os.open(self.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise Changed(self.path) from error
 
@@ -69,7 +69,7 @@ class DiskFile:
         descriptor = self._held
         if descriptor is None:
             try:
-                descriptor = os.open(self.source, os.O_RDONLY | os.O_CLOEXEC)
+                descriptor = os.open(self.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError as error:
                 raise Changed(self.path) from error
         try:

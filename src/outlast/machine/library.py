@@ -47,6 +47,8 @@ class Library:
                 return None
             try:
                 return self._take(newest)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise Changed(newest.directory.name) from None  # the record is not one of the library's
             except FileNotFoundError:
                 if newest.directory.exists():
                     raise Changed(newest.directory.name) from None
@@ -55,8 +57,8 @@ class Library:
     def _directories(self) -> Iterator[Path]:
         try:
             names = os.listdir(self.checkpoint)
-        except (FileNotFoundError, NotADirectoryError):
-            return
+        except OSError:
+            return  # gone, or whatever the trainer has put in its place
         if not tree.lies_in(self.checkpoint, self.run.parent):
             return
         for name in names:

@@ -81,6 +81,9 @@ class Settling:
         self.within = within
         self.processes = processes
         self.clock = clock
+        self.unreadable: set[str] = set()
+        """Files and directories that may not be read, and are not kept."""
+
         self.watched: dict[str, Watched] = {}
         self.removed_at = clock.monotonic()
         self._look_at = 0.0
@@ -98,7 +101,7 @@ class Settling:
         for root, directory in self.roots.items():
             # A file is kept once, though one directory may lie in the other.
             without = [checkpoint] if root == "output/" else []
-            scanned = tree.scan(directory, within=self.within, without=without)
+            scanned = tree.scan(directory, within=self.within, without=without, unreadable=self.unreadable)
             found.update((root + path, seen) for path, seen in scanned.items())
         return found
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from outlast.host import system
+from outlast.host import files, system
 from outlast.machine.mask import Mask
 
 DROP_BYTES = 1 << 20
@@ -20,24 +22,38 @@ class Stream:
 
     def size_bytes(self) -> int:
         try:
-            return os.stat(self.path).st_size
-        except FileNotFoundError:
-            return 0
+            seen = os.stat(self.path)
+        except OSError as error:
+            if error.errno in files.NO_FILE:
+                return 0
+            raise
+        return seen.st_size if stat.S_ISREG(seen.st_mode) else 0
 
     def add(self, data: bytes) -> None:
         """A word of ours among the trainer's; whoever has removed its log does without."""
         try:
-            with open(self.path, "ab", buffering=0) as file:
-                file.write(data)
-        except FileNotFoundError:
-            return
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in (*files.NO_FILE, errno.EISDIR):
+                return
+            raise
+        try:
+            os.write(descriptor, data)
+        finally:
+            os.close(descriptor)
 
     def read(self, offset: int, size: int) -> bytes:
+        """Whatever a trainer has put in its place is not waited for."""
         try:
-            with open(self.path, "rb", buffering=0) as file:
-                return os.pread(file.fileno(), size, offset)
-        except FileNotFoundError:
-            return b""
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in files.NO_FILE:
+                return b""
+            raise
+        try:
+            return os.pread(descriptor, size, offset) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        finally:
+            os.close(descriptor)
 
     def drop(self, before: int) -> None:
         """The file keeps its length and its offsets; only the disk is given back."""
@@ -45,9 +61,11 @@ class Stream:
         if before <= self._dropped:
             return
         try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in (*files.NO_FILE, errno.EISDIR):
+                return
+            raise
         try:
             system.punch_hole(descriptor, self._dropped, before - self._dropped)
         finally:

@@ -34,6 +34,8 @@ END_SECONDS_MAX = 40.0
 
 PROGRESS_DIGITS = 20
 SIGNALLED = 128
+UNREADABLE_TOLD_MAX = 10
+"""More names at once help nobody."""
 
 
 class ProcessChild:
@@ -81,8 +83,12 @@ class ProcessChild:
             "log": self._stream(self.paths.spool / SPOOL_LOG),
             "metrics": self._stream(self.paths.run / "metrics"),
         }
+        self._settling = Settling(
+            self.places.checkpoint, self.places.output, self._processes, self.clock, within=self.paths.path
+        )
+        self._told_unreadable: set[str] = set()
         self._unmodified = Unmodified(
-            Settling(self.places.checkpoint, self.places.output, self._processes, self.clock, within=self.paths.path),
+            self._settling,
             self.paths.path / "unmodified.json",
             self.clock,
         )
@@ -211,7 +217,14 @@ class ProcessChild:
         if exit is not None:
             ended_at = os.stat(self.paths.exit(self._attempt)).st_mtime
             return self._unmodified.last(after, killed=exit.code > SIGNALLED, ended_at=ended_at)
-        return self._unmodified.saved(after)
+        saved = self._unmodified.saved(after)
+        self._say_unreadable()
+        return saved
+
+    def _say_unreadable(self) -> None:
+        for path in sorted(self._settling.unreadable - self._told_unreadable)[:UNREADABLE_TOLD_MAX]:
+            self._say(f"`{os.path.basename(path)}` may not be read, and is not kept")
+        self._told_unreadable |= self._settling.unreadable
 
     def _covered(self, saved: Saved | None) -> Saved | None:
         """Names of metrics are the script's own words, and stand in head."""

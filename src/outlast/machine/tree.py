@@ -18,25 +18,34 @@ LIBRARYS_OWN = (".saving-", ".removing-")
 """Directories of the training library's that are not, or no longer, a checkpoint."""
 
 
-def scan(root: Path, *, within: Path | None = None, without: Collection[Path] = ()) -> dict[str, Seen]:
+def scan(
+    root: Path, *, within: Path | None = None, without: Collection[Path] = (), unreadable: set[str] | None = None
+) -> dict[str, Seen]:
     """Path relative to `root`, with `/` between its parts -> what the file system says.
 
-    `within`: a root that leads out of this directory holds nothing that is ours.
+    `within`: a root that leads out of this directory holds nothing that is ours. `unreadable`: gets the paths of the files
+    that are left out because they may not be read.
     """
+    refused: set[str] = set() if unreadable is None else unreadable
     found: dict[str, Seen] = {}
     if within is not None and not lies_in(root, within):
         return found
-    _scan(str(root), "", str(root), found, {str(path) for path in without}, 0)
+    _scan(str(root), "", str(root), found, {str(path) for path in without}, refused, 0)
     return found
 
 
-def _scan(directory: str, prefix: str, root: str, found: dict[str, Seen], without: set[str], depth: int) -> None:
+def _scan(
+    directory: str, prefix: str, root: str, found: dict[str, Seen], without: set[str], refused: set[str], depth: int
+) -> None:
     if depth > DEPTH_MAX or directory in without:
         return
     try:
         entries = list(os.scandir(directory))
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except PermissionError:
+        refused.add(directory)
         return
+    except OSError:
+        return  # gone, or whatever has been put in its place
     for entry in entries:
         if entry.name.startswith(LIBRARYS_OWN) or not _fits(prefix + entry.name):
             continue
@@ -44,8 +53,12 @@ def _scan(directory: str, prefix: str, root: str, found: dict[str, Seen], withou
             if entry.is_symlink() and not _is_followed(entry.path, directory, root):
                 continue
             if entry.is_dir():
-                _scan(entry.path, f"{prefix}{entry.name}/", root, found, without, depth + 1)
-            elif entry.is_file():
+                _scan(entry.path, f"{prefix}{entry.name}/", root, found, without, refused, depth + 1)
+            elif not entry.is_file():
+                continue
+            elif not os.access(entry.path, os.R_OK):
+                refused.add(entry.path)
+            else:
                 found[prefix + entry.name] = Seen.of(entry.stat())
         except OSError:
             continue  # gone in between, or a link that leads nowhere

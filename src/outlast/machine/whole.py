@@ -42,8 +42,8 @@ def look(path: Path) -> Look:
             if path.suffix in (".pkl", ".pickle") and begin.startswith(b"\x80"):
                 file.seek(-1, os.SEEK_END)
                 return Look("pickle", file.read(1) == b".")
-    except FileNotFoundError:
-        return Look("gone", whole=False)
+    except OSError:
+        return Look("gone", whole=False)  # or it may no longer be read
     return Look("")
 
 
