@@ -4,6 +4,7 @@
 - docs/reference/<command>.md           the same, to be read in a browser
 - docs/reference/python.md              every public name of the package `outlast`, with its signature and docstring
 - docs/reference/README.md              the list of all these, and the exit codes
+- docs/reference/emulator.md            also what the emulator serves, method by method
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 import click
+
+if __package__ is None:  # called as a program
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tools import emulator_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "src" / "outlast" / "cli" / "pages"
@@ -70,6 +75,7 @@ def generate() -> dict[Path, str]:
         name = page_name(context)
         wanted[PAGES / f"{name}.txt"] = help_text
         wanted[REFERENCE / f"{name}.md"] = f"{NOTE}\n# `{context.command_path}`\n\n```text\n{help_text}```\n"
+    wanted[REFERENCE / "emulator.md"] += "\n" + emulator_table.page()
     wanted[REFERENCE / "python.md"] = python_page()
     wanted[REFERENCE / "README.md"] = contents_page(commands)
     return wanted

@@ -48,8 +48,7 @@ class Checker:
 
     def step(self, request: Request, following: Operation) -> Response:
         method = self.methods.get(request.method_id) if self._switches.validate else None
-        unserved = request.route is not None and request.route.operation is _refuse
-        if method is None or unserved:
+        if method is None or (request.route is not None and is_unserved(request.route)):
             return following(request)
         if request.query_text or method.required:
             check_query(method, request.queries)
@@ -82,6 +81,10 @@ class Checker:
             if method.id not in served
             for path in method.paths
         ]
+
+
+def is_unserved(route: Route) -> bool:
+    return route.operation is _refuse
 
 
 def check_query(method: Method, queries: dict[str, list[str]]) -> None:

@@ -38,6 +38,11 @@ _NO_POOL = (
 )
 
 
+IAM_CREDENTIALS = tuple(
+    f"iamcredentials.projects.serviceAccounts.{verb}" for verb in ("generateAccessToken", "generateIdToken")
+)
+
+
 class OAuthError(ApiError):
     """RFC 6749's shape, which these endpoints have and no API has."""
 
@@ -156,7 +161,7 @@ class Endpoints:
 
     def credentials(self, request: Request) -> Response:
         email, _, verb = request.params["call"].partition(":")
-        if verb not in ("generateAccessToken", "generateIdToken"):
+        if request.method_id not in IAM_CREDENTIALS:
             raise not_implemented(request.method_id)
         accounts = self._authority.state.document["service_accounts"]
         permission = "getAccessToken" if verb == "generateAccessToken" else "getOpenIdToken"
