@@ -62,6 +62,7 @@ COMMANDS = [
     "run --json --job-id one train.py",
     "run --detach --json --job-id two train.py",
     "stop --json two",
+    "evaluate --json --job-id three one",
     "jobs --json",
     "show --json one",
     "logs --json one",
