@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from outlast_emulator.chain import Step, joined
 from outlast_emulator.clock import Clock
 from outlast_emulator.control.faults import Faults
 from outlast_emulator.control.ledger import Ledger
-from outlast_emulator.control.record import Record
+from outlast_emulator.control.record import RECORD, Record
 from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.iam.authority import Authority
 from outlast_emulator.request import Request
@@ -40,7 +41,7 @@ class Emulator:
         self.url = ""
         """`http://127.0.0.1:PORT`, once it is served."""
         self.faults = Faults(self.clock)
-        self.record = Record()
+        self.record = Record(os.environ.get(RECORD, ""))
         self.authority = Authority(data / "iam", self.clock, self.switches)
         self.storage = Storage(data / "storage", self.clock, self.switches)
         self.ledger = Ledger(self.storage, self.record)
@@ -97,6 +98,7 @@ class Emulator:
     def close(self) -> None:
         self._closed = True
         self.ledger.keep()
+        self.record.close()
         self.storage.close()
 
 

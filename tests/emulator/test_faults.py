@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import socket
 import threading
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 
 import pytest
 
-from outlast_emulator.testing import Running
+from outlast_emulator.testing import Running, running
 
 BROKEN = (ConnectionError, http.client.HTTPException)
 INSERT, GET = "storage.objects.insert", "storage.objects.get"
@@ -262,3 +264,18 @@ def test_requests_are_remembered_without_their_tokens(emulator: Running, bucket:
 
     assert (last["method"], last["status"], last["headers"]["x-a"]) == (GET, 404, "b")
     assert "secret" not in str(last)
+
+
+def test_every_request_is_written_down_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUTLAST_EMULATOR_RECORD", str(tmp_path / "record"))
+    for number in range(2):
+        with running(tmp_path / str(number)) as emulator:
+            emulator.make_bucket("noted")
+            emulator.get("noted", "it")
+
+    lines = [json.loads(line) for line in (tmp_path / "record").read_text().splitlines()]
+
+    expected = [("storage.buckets.insert", 200, ""), (GET, 404, "notFound")]
+    assert [(line["method"], line["status"], line["reason"]) for line in lines] == expected * 2

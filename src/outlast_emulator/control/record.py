@@ -1,10 +1,16 @@
-"""Remembers the last requests and counts every one, by method: what tests and the ledger ask for."""
+"""Remembers the last requests and counts every one, by method: what tests and the ledger ask for.
+
+With `OUTLAST_EMULATOR_RECORD=FILE` in the environment every request is also appended to FILE, a JSON object per line; any
+number of emulators may share one.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from outlast_emulator.errors import ApiError
 from outlast_emulator.request import Request
@@ -16,35 +22,51 @@ if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
 REMEMBERED_MAX = 10_000
+RECORD = "OUTLAST_EMULATOR_RECORD"
+
+
+class Entry(NamedTuple):
+    method: str
+    verb: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    status: int
+    reason: str
+    """Of a refusal: `conditionNotMet`, `notFound`, `invalid`...; "" if it was none."""
+
+    def shown(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.headers.items() if name != "authorization"}
+        return {**self._asdict(), "headers": kept}
 
 
 class Record:
-    def __init__(self) -> None:
+    def __init__(self, path: str = "") -> None:
+        """`path`: where every request is also written; "": nowhere."""
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) if path else -1
         self._lock = threading.Lock()
         self.counts: Counter[str] = Counter()
-        self._last: deque[tuple[str, str, str, str, dict[str, str], int]] = deque(maxlen=REMEMBERED_MAX)
+        self._last: deque[Entry] = deque(maxlen=REMEMBERED_MAX)
 
-    def add(self, request: Request, status: int) -> None:
+    def add(self, request: Request, status: int, reason: str) -> None:
+        entry = Entry(
+            request.method_id, request.verb, request.path, request.query_text, request.headers, status, reason
+        )
         with self._lock:
             self.counts[request.method_id] += 1
-            self._last.append(
-                (request.method_id, request.verb, request.path, request.query_text, request.headers, status)
-            )
+            self._last.append(entry)
+        if self._file >= 0:
+            os.write(self._file, json.dumps(entry.shown()).encode() + b"\n")
 
     def last(self) -> list[dict[str, Any]]:
         with self._lock:
             entries = list(self._last)
-        return [
-            {
-                "method": method,
-                "verb": verb,
-                "path": path,
-                "query": query,
-                "headers": {name: value for name, value in headers.items() if name != "authorization"},
-                "status": status,
-            }
-            for method, verb, path, query, headers, status in entries
-        ]
+        return [entry.shown() for entry in entries]
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def total(self) -> int:
         with self._lock:
@@ -61,15 +83,15 @@ def step(emulator: Emulator) -> Step:
     def call(request: Request, following: Operation) -> Response:
         if request.method_id.startswith("emulator."):
             return following(request)
-        status = 599  # nobody was answered
+        status, reason = 599, ""  # nobody was answered
         try:
             response = following(request)
             status = response.status
         except ApiError as error:
-            status = error.status
+            status, reason = error.status, error.reason
             raise
         finally:
-            record.add(request, status)
+            record.add(request, status, reason)
         return response
 
     return call
