@@ -50,7 +50,7 @@ def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
     engines: list[Rehearsed] = []
     with TemporaryDirectory(prefix="outlast-dry-") as scratch:
         pretended = world.over(
-            lambda store: _kept(stores, Dry(store)),
+            lambda store: _kept(stores, Dry(store, keeps_uploads=False)),
             lambda engine: _kept(engines, Rehearsed(engine)),
             user_dir=Path(scratch),
             dry=True,

@@ -6,18 +6,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outlast.engines.engine import Engine
 from outlast.errors import NotFound, UsageError
 from outlast.jobs.asked import Asked
-from outlast.jobs.datasets import Given, give
 from outlast.jobs.world import World
-from outlast.spec.config_file import merged_config
-from outlast.spec.dataset import split_dataset
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Dataset
 from outlast.store.store import Store
+
+if TYPE_CHECKING:
+    from outlast.jobs.datasets import Given
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,11 @@ class Inputs:
 
 def check_inputs(asked: Asked, directory: Path, engine: Engine, code: Path) -> Inputs:
     """`code`: where configurations are looked for that are not in the directory: those of a commit that is shipped."""
-    config: Mapping[str, Any] | None = merged_config(asked.config_files, asked.config_values, directory, code)
+    config: Mapping[str, Any] | None = None
+    if asked.config_files or asked.config_values:
+        from outlast.spec.config_file import merged_config
+
+        config = merged_config(asked.config_files, asked.config_values, directory, code)
     datasets = asked.datasets or _from_config(config)
     if config is not None and asked.datasets:
         config = _overridden(config, asked.datasets)
@@ -47,6 +51,8 @@ def ship_datasets(
         if asked.dataset_mode != "copy":
             raise UsageError("`--dataset-mode` without a dataset", hint="`--dataset gs://bucket/data`")
         return ()
+    from outlast.jobs.datasets import give  # a job without data does not pay for it
+
     return give(world, store, inputs.datasets, asked.dataset_mode, directory, on_progress)
 
 
@@ -69,6 +75,8 @@ def _from_config(config: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 def _overridden(config: Mapping[str, Any], datasets: tuple[str, ...]) -> Mapping[str, Any]:
     """The flag wins, in the stored configuration too. On the machine it becomes the path that the trainer sees."""
+    from outlast.spec.dataset import split_dataset
+
     table = config.get("dataset")
     split = [split_dataset(text) for text in datasets]
     chosen = [source for name, source in split if not name or len(split) == 1]

@@ -20,13 +20,11 @@ DEPTH_MAX = 50
 SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 
 
-def merged_config(files: Sequence[str], values: Sequence[str], directory: Path, code: Path) -> dict[str, Any] | None:
-    """Left to right, tables deeply, everything else replaced; then the single values. None: nothing was given.
+def merged_config(files: Sequence[str], values: Sequence[str], directory: Path, code: Path) -> dict[str, Any]:
+    """Left to right, tables deeply, everything else replaced; then the single values.
 
     A file that is not in the directory is looked for in the code that is shipped.
     """
-    if not files and not values:
-        return None
     config: dict[str, Any] = {}
     for file in files:
         merge(config, read_config(directory / file if os.path.lexists(directory / file) else code / file))

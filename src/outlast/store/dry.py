@@ -33,9 +33,13 @@ class _Overlaid:
 
 
 class Dry(OneByOne):
-    """Each write is checked like a real one and recorded in `writes`. What is large is kept in a temporary file."""
+    """Each write is checked like a real one and recorded in `writes`. What is large is kept in a temporary file.
 
-    def __init__(self, store: Store) -> None:
+    Without `keeps_uploads` what is uploaded is counted and not kept, for nobody to read: a dataset may be larger than all temporary files.
+    """
+
+    def __init__(self, store: Store, *, keeps_uploads: bool = True) -> None:
+        self._keeps_uploads = keeps_uploads
         self.url = store.url
         self.poll_seconds = store.poll_seconds
         self.rewrite_seconds = store.rewrite_seconds
@@ -94,6 +98,11 @@ class Dry(OneByOne):
         return generation + 1
 
     def upload(self, key: str, chunks: Iterable[bytes]) -> int:
+        if not self._keeps_uploads:
+            size_bytes = sum(len(chunk) for chunk in chunks)
+            self._overlay[key] = _Overlaid(self._current(key)[0] + 1, size_bytes, SpooledTemporaryFile())  # noqa: SIM115
+            self.writes.append(Write("upload", key, size_bytes))
+            return size_bytes
         return self._lay("upload", key, self._current(key)[0] + 1, chunks)
 
     def delete(self, key: str, *, if_generation: int | None = None) -> None:

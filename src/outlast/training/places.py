@@ -37,9 +37,7 @@ def dataset(name: str = "") -> Path:
     whole = here.dataset or os.environ.get("OUTLAST_DATASET", "")
     if not name:
         if not whole:
-            raise NotFound(
-                "the job has no dataset\n\nhint: set OUTLAST_DATASET, or give --dataset to a script with @outlast.main"
-            )
+            raise NotFound(_no_dataset())
         return Path(whole)
     variable = f"OUTLAST_DATASET_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
     if os.environ.get(variable):
@@ -49,6 +47,17 @@ def dataset(name: str = "") -> Path:
     raise NotFound(
         f"the job has no dataset called {name!r}\n\nhint: set {variable}, or put it into the dataset's directory"
     )
+
+
+def _no_dataset() -> str:
+    begin = "OUTLAST_DATASET_"
+    url = os.environ.get(f"{begin}URL")
+    if url:
+        return f"the job's dataset was left at {url}\n\nhint: read it from OUTLAST_DATASET_URL, or submit without --dataset-mode url"
+    names = sorted(name.removeprefix(begin).lower() for name in os.environ if name.startswith(begin))
+    if names:
+        return f"the job has several datasets\n\nhint: name one: {', '.join(f'outlast.dataset({name!r})' for name in names)}"
+    return "the job has no dataset\n\nhint: give it one with `outlast run --dataset`; by hand, set OUTLAST_DATASET"
 
 
 def config() -> dict[str, Any]:

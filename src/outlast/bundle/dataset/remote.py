@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from outlast.bundle.dataset import http
 from outlast.bundle.dataset.listing import is_legal
 from outlast.bundle.dataset.unpack import Directories, seal
 from outlast.bundle.unpack import write_pieces
@@ -59,6 +58,8 @@ def check_url(url: str) -> str:
 def look(url: str, open_store: OpenStore) -> Remote:
     """What is there now. `NotFound` if nothing is."""
     if urlsplit(url).scheme in HTTP:
+        from outlast.bundle.dataset import http  # costs more than all else here
+
         found = http.look(url)
         return Remote(url, found.version, 1, found.bytes, _file_name(url))
     version = hashlib.sha256()
@@ -86,6 +87,8 @@ def copy(remote: Remote, to: Path, open_store: OpenStore, clock: Clock) -> None:
     os.mkdir(to, 0o700)
     root = os.fsencode(to)
     if urlsplit(remote.url).scheme in HTTP:
+        from outlast.bundle.dataset import http
+
         with open(to / remote.file, "xb", opener=_private) as file:
             http.download(remote.url, remote.version, file, clock)
         os.chmod(to / remote.file, 0o400)
