@@ -22,12 +22,26 @@ from outlast.spec.names import check_label
     metavar="N",
     help="The newest N, and what has not ended; `0`: all. 50 if not said, with --json all.",
 )
+@click.option("--watch", is_flag=True, help="Keep the list fresh until q or Ctrl-C; with --json a line per change.")
 @home_option
 @json_option
 def command(
-    running: bool, labels: tuple[str, ...], name: str, limit: int | None, home: str | None, as_json: bool
+    running: bool, labels: tuple[str, ...], name: str, limit: int | None, watch: bool, home: str | None, as_json: bool
 ) -> int:
     """List jobs, the newest first, from all homes that you have used."""
+    if watch:
+        from outlast.cli.watching import watch_jobs
+        from outlast.jobs.list import list_all_jobs
+        from outlast.jobs.world import system_world
+
+        world = system_world()
+        wanted = dict(check_label(label) for label in labels)
+        return watch_jobs(
+            lambda: list_all_jobs(world, home=home, running=running, labels=wanted, name=name),
+            world.clock,
+            as_json=as_json,
+            limit=limit,
+        )
     return list_all(
         running=running,
         labels=dict(check_label(label) for label in labels),

@@ -76,11 +76,15 @@ def put_raw(rows: Iterable[bytes]) -> None:
 
 
 def _print(rows: Sequence[Mapping[str, Any]], now: float) -> None:
+    put("\n".join(table_lines(rows, now)))
+
+
+def table_lines(rows: Sequence[Mapping[str, Any]], now: float) -> list[str]:
+    """The header, and a line for each."""
     header, *lines = render(HEADER, [_cells(row, now) for row in rows], width=width(sys.stdout), right=NUMBERS)
-    put(paint(header, "bold", sys.stdout))
     if colour_allowed(sys.stdout):
         lines = [_coloured(line, row["state"]) for row, line in zip(rows, lines, strict=True)]
-    put("\n".join(lines))
+    return [paint(header, "bold", sys.stdout), *lines]
 
 
 def _cells(row: Mapping[str, Any], now: float) -> list[str]:
