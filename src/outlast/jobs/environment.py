@@ -8,6 +8,8 @@ interpreter's own packages here; on another computer those of them that the scri
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,8 +18,10 @@ from typing import TYPE_CHECKING
 from outlast.bundle.python import Interpreter, choose_python
 from outlast.bundle.report import script_of
 from outlast.errors import UsageError
+from outlast.host import system
 from outlast.jobs.imports import Needed, check_imports, imported
 from outlast.spec.plain_file import read_plain
+from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Environment, Target
 
 if TYPE_CHECKING:  # a job without declared packages does without all of these
@@ -30,6 +34,7 @@ if TYPE_CHECKING:  # a job without declared packages does without all of these
     from outlast.jobs.world import World
 
 SCRIPT_BYTES_MAX = 4 << 20
+SCRATCH = ".resolve-"
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,15 @@ class Equipment:
     warnings: tuple[str, ...] = ()
 
 
-def equip(world: World, asked: Asked, home: Home, engine: Engine, directory: Path, target: Target) -> Equipment:
+def equip(
+    world: World,
+    asked: Asked,
+    home: Home,
+    engine: Engine,
+    directory: Path,
+    target: Target,
+    on_progress: OnProgress = silent,
+) -> Equipment:
     """Errors come before anything is written; what was shipped is in the home."""
     interpreter = choose_python(
         Path(asked.directory).absolute(), world.environ, cache=world.cache_dir, asked=asked.python
@@ -68,7 +81,7 @@ def equip(world: World, asked: Asked, home: Home, engine: Engine, directory: Pat
     if declared is None and not asked.setup:
         warnings = check_imports(needed, interpreter, world.cache_dir)
         return Equipment(interpreter, interpreter.path, warnings=warnings)
-    return _Equipping(world, asked, home, directory, interpreter, needed).equip(declared, frozen=frozen)
+    return _Equipping(world, asked, home, directory, interpreter, needed, on_progress).equip(declared, frozen=frozen)
 
 
 def _declared(
@@ -102,6 +115,7 @@ class _Equipping:
     directory: Path
     interpreter: Interpreter
     needed: Needed
+    on_progress: OnProgress
 
     def equip(self, declared: Declared | None, *, frozen: bool) -> Equipment:
         from outlast.bundle.environment.declared import Declared
@@ -155,7 +169,9 @@ class _Equipping:
 
         cache = self.world.cache_dir
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".resolve-", dir=cache) as scratch:
+        _sweep(cache)
+        self.on_progress("resolving packages", 0, 0, "packages")
+        with TemporaryDirectory(prefix=f"{SCRATCH}{os.getpid()}-", dir=cache) as scratch:
             wheels = (
                 resolve(
                     declared,
@@ -182,8 +198,8 @@ class _Equipping:
             warnings = self._check(manifest.packages_modules(), below)
             by_name = {path.name: path for path in wheels.paths}
             if setup and by_name:
-                shelf.ship(replace(manifest, setup=""), by_name, _key(declared, facts, "", below))
-            return shelf.ship(manifest, by_name, key), warnings
+                shelf.ship(replace(manifest, setup=""), by_name, _key(declared, facts, "", below), self.on_progress)
+            return shelf.ship(manifest, by_name, key, self.on_progress), warnings
 
     def _check(self, modules: frozenset[str], below: str) -> tuple[str, ...]:
         return check_imports(
@@ -194,6 +210,14 @@ class _Equipping:
             installed=bool(below),
             setup=bool(self.asked.setup),
         )
+
+
+def _sweep(cache: Path) -> None:
+    """What commands have left that were killed while they resolved."""
+    for path in cache.glob(f"{SCRATCH}*"):
+        maker = path.name.removeprefix(SCRATCH).partition("-")[0]
+        if maker.isdigit() and not system.start_time(int(maker)):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _check_python(declared: Declared, python: str, version: str) -> None:

@@ -26,21 +26,24 @@ class Needed:
 
     directory: Path
     reached: Reached
+    own: frozenset[str] = frozenset()
+    """Directories that lie beside the script by `--dir` and `--link`."""
 
     def modules(self) -> set[str]:
-        return {one.module for one in self.reached.outside} - OURS
+        return {one.module for one in self.reached.outside} - OURS - self.own
 
 
 def imported(directory: Path, target: Target, asked: Asked, cache: Path) -> Needed:
     """Nothing of a shell script: nobody knows what it starts."""
-    if target.kind is TargetKind.SHELL or asked.git:
+    if target.kind is TargetKind.SHELL:
         return Needed(directory, Reached((), (), moves_path=False))
     start = directory / script_of(target)
     if target.kind is TargetKind.MODULE and not start.is_file():
         start = directory.joinpath(*target.value.split("."), "__main__.py")
     first = start.parent if target.kind is TargetKind.SCRIPT else directory
     roots = [first, *_own_roots(directory, asked)]
-    return Needed(directory, Reach(directory, roots, cache).from_file(start))
+    beside = frozenset(Path(one).name for one in (*asked.extra_dirs, *asked.links))
+    return Needed(directory, Reach(directory, roots, cache).from_file(start), beside)
 
 
 def _own_roots(directory: Path, asked: Asked) -> list[Path]:

@@ -7,10 +7,10 @@ names.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,6 +24,7 @@ from outlast.bundle.environment.install import Site
 from outlast.bundle.environment.interpreter import facts_of
 from outlast.bundle.environment.record import AGAIN, EnvironmentManifest, Package, read_manifest
 from outlast.bundle.environment.skeleton import make_skeleton, see_below
+from outlast.bundle.listing import DIGEST_FORM
 from outlast.errors import Damaged, KeyMissing, NotFound
 from outlast.folder import layout
 from outlast.host import files, system
@@ -32,6 +33,8 @@ from outlast.store.store import Store
 SEAL = "sealed.json"
 HELD_BYTES_MAX = 32 << 20
 """A wheel up to here is held in memory while it is installed; a larger one is put on the disk first."""
+
+_VERSION = re.compile(r"3\.\d{1,3}")
 
 Prepare = Callable[[Path], None]
 """What a setup script does to an environment before it is sealed."""
@@ -47,6 +50,8 @@ class Wanted:
 
 def environment_of(store: Store, wanted: Wanted, cache: Path, prepare: Prepare | None = None) -> Path:
     """Its directory, whole. `Damaged` if the home's wheels are not what was shipped; what `prepare` raises."""
+    if not DIGEST_FORM.fullmatch(wanted.digest) or not _VERSION.fullmatch(wanted.python_version):
+        raise Damaged(f"`{wanted.digest[:80]}` for Python `{wanted.python_version[:20]}` names no environment")
     folder = cache / "environments"
     link = folder / f"{wanted.digest}-{hashlib.sha256(os.fsencode(wanted.base)).hexdigest()[:8]}"
     found = _named(link, wanted)
@@ -88,34 +93,48 @@ def _make(store: Store, manifest: EnvironmentManifest, wanted: Wanted, root: Pat
         raise NotFound(f"the job's Python, `{wanted.base}`, is gone from this machine")
     make_skeleton(root, wanted.base, wanted.python_version)
     site = Site(root, wanted.python_version, str(root / "bin" / "python"))
-    for package in sorted(manifest.packages, key=lambda one: one.name):
-        with _wheel(store, package, root) as file, Archive(file, package.wheel) as archive:
+    packages = sorted(manifest.packages, key=lambda one: one.name)
+    contents = _contents(store, [part.name for package in packages for part in package.parts])
+    for package in packages:
+        with _wheel(contents, package, root) as file, Archive(file, package.wheel) as archive:
             site.install(archive)
     if manifest.below:
         see_below(root, wanted.python_version, facts_of(manifest.below, cache).paths)
 
 
 @contextmanager
-def _wheel(store: Store, package: Package, root: Path) -> Iterator[IO[bytes]]:
+def _wheel(contents: Iterator[Iterator[bytes]], package: Package, root: Path) -> Iterator[IO[bytes]]:
     """Its bytes, seen to be those that were shipped."""
     with _held(package.bytes, root) as held:
         digest = hashlib.sha256()
         size = 0
-        for part in package.parts:
-            key = layout.environment_part(part.name)
-            try:
-                for chunk in store.download(key):
-                    digest.update(chunk)
-                    size += len(chunk)
-                    if size > package.bytes:
-                        raise Damaged(f"`{key}` is longer than what was shipped", hint=AGAIN)
-                    held.write(chunk)
-            except KeyMissing:
-                raise Damaged(f"`{key}` is gone from `{store.url}`", hint=AGAIN) from None
+        for _ in package.parts:
+            for chunk in next(contents):
+                digest.update(chunk)
+                size += len(chunk)
+                if size > package.bytes:
+                    raise Damaged(f"`{package.wheel}` in the home is longer than what was shipped", hint=AGAIN)
+                held.write(chunk)
         if digest.hexdigest() != package.sha256:
             raise Damaged(f"`{package.wheel}` in the home is not what was shipped", hint=AGAIN)
         held.seek(0)
         yield held
+
+
+def _contents(store: Store, names: list[str]) -> Iterator[Iterator[bytes]]:
+    """Of the parts, in order."""
+    try:
+        for chunks in store.download_many(map(layout.environment_part, names)):
+            yield _there(chunks, store)
+    except KeyMissing as error:
+        raise Damaged(f"`{error.key}` is gone from `{store.url}`", hint=AGAIN) from None
+
+
+def _there(chunks: Iterator[bytes], store: Store) -> Iterator[bytes]:
+    try:
+        yield from chunks
+    except KeyMissing as error:
+        raise Damaged(f"`{error.key}` is gone from `{store.url}`", hint=AGAIN) from None
 
 
 def _held(size: int, root: Path) -> IO[bytes]:
@@ -203,21 +222,13 @@ def _sweep(link: Path, wanted: Wanted) -> Path | None:
     finished = None
     for path in link.parent.glob(f"{link.name}.*"):
         maker = path.name.removeprefix(f"{link.name}.").partition("-")[0]
-        if not maker.isdigit() or _alive(int(maker)):
+        if not maker.isdigit() or system.start_time(int(maker)):
             continue
         if not (path / SEAL).exists():
             shutil.rmtree(path, ignore_errors=True)
         elif _is_whole(path, wanted):
             finished = path
     return finished
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return error.errno != errno.ESRCH
-    return True
 
 
 def variables(root: Path, path: str) -> dict[str, str]:

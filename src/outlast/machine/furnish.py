@@ -14,7 +14,7 @@ from outlast.host import secrets
 from outlast.host.machine_dir import MachineDir
 from outlast.machine.config import write_config
 from outlast.machine.datasets import Datasets
-from outlast.machine.interpreter import Finder
+from outlast.machine.interpreter import Interpreter
 from outlast.machine.links import place_links
 from outlast.machine.trained import TRAINED, furnish_trained
 from outlast.spec.spec import Spec
@@ -55,9 +55,16 @@ class Furnisher:
         unpack(self.store, self.launch.bundle, self.paths.work)
         place_links(self.spec.links, self.paths.work)
         inputs = self._inputs(say)
-        found = Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
+        found = self._interpreter(say)
         inputs = {**inputs, **furnish_trained(self.store, self.spec, self.paths.run / TRAINED)}
         return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
+
+    def _interpreter(self, say: Say) -> Interpreter:
+        if self.spec.environment is None:
+            return Interpreter(self.spec.python)
+        from outlast.machine.finder import Finder  # a job without an environment does without the reader of wheels
+
+        return Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
 
     def _inputs(self, say: Say) -> Mapping[str, str]:
         """Datasets and configuration: the variables that lead to them."""

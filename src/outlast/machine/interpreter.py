@@ -2,60 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-
-from outlast.bundle.unpack import unpack
-from outlast.clock import SYSTEM
-from outlast.folder.records import LaunchRecord
-from outlast.host.machine_dir import MachineDir
-from outlast.machine.environment import Wanted, environment_of, find_base, variables
-from outlast.machine.setup import Setup
-from outlast.spec.spec import Spec
-from outlast.store.store import Store
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Interpreter:
     python: str
-    env: Mapping[str, str]
-    paths: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
     """Directories of the bundle that are on the trainer's path."""
-
-
-@dataclass(frozen=True)
-class Finder:
-    store: Store
-    spec: Spec
-    launch: LaunchRecord
-    paths: MachineDir
-    cache: Path
-    say: Callable[[str], None]
-
-    def find(self) -> Interpreter:
-        environment = self.spec.environment
-        if environment is None:
-            return Interpreter(self.spec.python, {}, ())
-        inherited = {**self.paths.read_assignment().environ, **self.spec.env}
-        path = inherited.get("PATH", os.defpath)
-        base = find_base(self.spec.python, environment.python_version, path)
-        wanted = Wanted(environment.digest, environment.python_version, base)
-        prepare = (lambda root: self._set_up(root, inherited)) if self.spec.setup else None
-        root = environment_of(self.store, wanted, self.cache, prepare)
-        own = tuple(str(self.paths.work / one) for one in environment.paths)
-        return Interpreter(str(root / "bin" / "python"), variables(root, path), own)
-
-    def _set_up(self, root: Path, inherited: Mapping[str, str]) -> None:
-        python = str(root / "bin" / "python")
-        env = {**inherited, **variables(root, inherited.get("PATH", os.defpath)), "PIP_PYTHON": python}
-        env |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUNBUFFERED": "1"}
-        work = Path(tempfile.mkdtemp(prefix=".setup-", dir=root))
-        try:
-            unpack(self.store, self.launch.bundle, work)
-            Setup(self.spec.setup, work, env, self.say, SYSTEM).run(root)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)

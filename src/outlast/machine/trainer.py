@@ -115,6 +115,7 @@ class ProcessChild:
         files.remove(self.paths.path / "unmodified.json")
         self._forget()
         self.places.clear()
+        files.create(self.paths.spool / SPOOL_LOG)  # what is said while the machine is furnished is part of the log
         self._furnished = self.furnish(self._say)
         self.places.make()
 

@@ -23,6 +23,7 @@ from outlast.bundle.listing import DIGEST_FORM
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
 from outlast.folder import layout
 from outlast.folder.prunes import read_prunes
+from outlast.spec.progress import OnProgress, silent
 from outlast.spec.record import decode, encode
 from outlast.store.store import CHUNK_BYTES, Entry, Store, Upload
 
@@ -67,7 +68,13 @@ class Shelf:
         manifest = self._manifest(digest)
         return Shipped(digest, manifest, prune=self.prunes.number) if manifest is not None else None
 
-    def ship(self, manifest: EnvironmentManifest, wheels: Mapping[str, Path], declaration: str) -> Shipped:
+    def ship(
+        self,
+        manifest: EnvironmentManifest,
+        wheels: Mapping[str, Path],
+        declaration: str,
+        on_progress: OnProgress = silent,
+    ) -> Shipped:
         """Each write names only what is there already. Killed in between, the next submit goes on where this one ended.
 
         A package without a wheel is in the home already, as `find` has seen.
@@ -77,7 +84,8 @@ class Shelf:
             self._place(package, wheels[package.wheel], uploads) if package.wheel in wheels else package
             for package in manifest.packages
         )
-        self.store.upload_many(uploads)
+        total = self.uploaded_bytes
+        self.store.upload_many(uploads, lambda done: on_progress("uploading packages", done, total))
         manifest = replace(manifest, packages=packages)
         digest = digest_of(manifest)
         self._put(layout.environment(digest), encode(manifest), lambda: self._manifest(digest) is not None)
