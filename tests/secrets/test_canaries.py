@@ -1,4 +1,4 @@
-"""Planted secrets are found by the trainer, and by nobody else: not in the home, the log, `--json`, an error, or the arguments of a process."""
+"""Planted secrets are found by the trainer alone: not in the home, the log, `--json`, an error, or the arguments of a process."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_planted_secrets_are_seen_by_the_trainer_alone(user: User) -> None:
     assert b"cannot log in with '***" in said["logs bad"]
     assert "*" * len(BY_VARIABLE) in said["logs good"].decode()
     assert said["logs good"].rstrip().endswith(b"*")
-    assert list((user.outlast_dir / "secrets" / "launches").iterdir()) == []
+    wait_until(lambda: not list((user.outlast_dir / "secrets" / "launches").iterdir()))
 
 
 def test_what_is_kept_is_readable_by_its_owner_alone(user: User) -> None:
