@@ -16,7 +16,10 @@ from outlast.bundle.dataset.push import push
 from outlast.clock import SYSTEM
 from outlast.engines.local.engine import LocalEngine
 from outlast.errors import OutlastError
+from outlast.jobs.asked import Asked
 from outlast.jobs.push import push_named
+from outlast.jobs.submit import submit
+from outlast.jobs.watch import wait
 from outlast.jobs.world import World
 from outlast.machine.datasets import Datasets
 from outlast.spec.spec import Dataset, Machine, Provenance, Spec, Target, TargetKind
@@ -38,7 +41,7 @@ def world_of(tmp_path: Path) -> World:
         user_dir=user_dir,
         open_store=open_store,
         make_engine=lambda name: LocalEngine(user_dir, SYSTEM),
-        environ={},
+        environ=os.environ,
     )
 
 
@@ -139,3 +142,24 @@ def test_a_dataset_that_does_not_fit_is_refused_before_it_is_copied(
 
 class _Usage:
     free = 1000
+
+
+SUBMIT_KILL_POINTS = 6
+"""Of the dataset's three writes, before and after: pack, listing, record. Those of the job itself are in tests/crash."""
+
+
+def test_a_submit_killed_while_its_dataset_is_shipped_is_nothing_and_can_be_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUTLAST_SUPERVISOR_IDLE_SECONDS", "0.2")
+    work = make(tmp_path / "work", {"train.py": b"import outlast; print(len(list(outlast.dataset().iterdir())))"})
+    root = many(tmp_path / "data", 5)
+    asked = Asked("train.py", directory=str(work), job_id="job", datasets=(str(root),), config_values=("a.b=1",))
+    for point in range(4, 4 + SUBMIT_KILL_POINTS):
+        place = tmp_path / f"at{point}"
+        place.mkdir()
+        assert killed_at(world_of(place), lambda world: submit(world, asked), point) == -1
+        assert list(world_of(place).home().jobs()) == []
+    status = wait(world_of(place), submit(world_of(place), asked).job)
+    assert status.state == "succeeded"
+    assert list(world_of(place).home().store.list("datasets/"))

@@ -42,12 +42,7 @@ class Contents:
         self._store = store
         self._remembered = remembered
         self._recalled = False
-        self._packs = {
-            entry.key.removeprefix(layout.PACKS): entry.bytes
-            for entry in store.list(layout.PACKS)
-            if entry.key not in prunes.masses
-        }
-        """What is there, whatever is remembered: a home may have been emptied, a pack lost. What is condemned is not there."""
+        self._packs = packs_there(store, prunes)
 
         self._waiting: dict[str, bytes] = {}
         self._waiting_bytes = 0
@@ -128,6 +123,15 @@ class Contents:
         for sha256, size in contents:
             self.places[sha256] = Place(pack, offset)
             offset += size
+
+
+def packs_there(store: Store, prunes: Prunes) -> dict[str, int]:
+    """With their sizes, whatever is remembered: a home may have been emptied, a pack lost. What is condemned is not there."""
+    return {
+        entry.key.removeprefix(layout.PACKS): entry.bytes
+        for entry in store.list(layout.PACKS)
+        if entry.key not in prunes.masses
+    }
 
 
 def pack_digest(contents: Iterable[tuple[str, int]], prune: int) -> str:

@@ -6,7 +6,6 @@ no terminal and no way to prompt.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from outlast.bundle.git import SAFE_OPTIONS, git_program
 from outlast.errors import NotFound, OutlastError, UsageError
+from outlast.host.lock import locked
 from outlast.spec.git_source import PROTOCOLS, GitSource
 
 FETCH_SECONDS_MAX = 3600.0
@@ -79,13 +79,9 @@ class Clone:
     def locked(self) -> Iterator[None]:
         self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        handle = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with locked(self._folder / f"{self.path.name}.lock"):
             self._make()
             yield
-        finally:
-            os.close(handle)
 
     def fetch(self) -> str:
         """The commit that the source names, which is here with all its files."""

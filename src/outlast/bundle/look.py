@@ -13,7 +13,7 @@ from outlast.bundle.select import Selection
 from outlast.bundle.tree import Tree, Watch, kind_of, marks_of, mode_of, watch
 from outlast.errors import UsageError
 
-_KINDS = {
+KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
@@ -80,8 +80,8 @@ def _look(looked: Looked, selection: Selection) -> None:
         looked.watches.append(watch(source))
         if kind == stat.S_IFLNK:
             links.append(name)
-        elif kind in _KINDS:
-            looked.left_out.append((selection.prefix + name, _KINDS[kind]))
+        elif kind in KINDS:
+            looked.left_out.append((selection.prefix + name, KINDS[kind]))
     _follow(looked, selection, links)
 
 

@@ -6,12 +6,10 @@ under another name, by whoever holds its lock: who dies half-way leaves nothing 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from outlast.bundle.dataset.unpack import unpack
 from outlast.clock import Clock
 from outlast.errors import OutlastError
 from outlast.host import files
+from outlast.host.lock import locked
 from outlast.spec.dataset import URL_VARIABLE, VARIABLE, is_url, variables
 from outlast.spec.spec import Dataset, Spec
 from outlast.store.store import Store
@@ -80,7 +79,7 @@ class Datasets:
             return root
         self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        with _locked(self._folder / f".{key}.lock"):
+        with locked(self._folder / f".{key}.lock"):
             if root.is_dir():
                 return root  # somebody else was filling it
             making = self._folder / f".{key}"
@@ -105,14 +104,3 @@ class Datasets:
                 f"a dataset of {size:,} bytes does not fit on this machine: {free:,} are free in `{self._folder}`",
                 hint="free some space; what lies in that directory may be removed while no job uses it",
             )
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One at a time on this machine, and nobody's when its holder dies."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from outlast.bundle.contents import joined, pack_digest
+from outlast.bundle.contents import joined, pack_digest, packs_there
 from outlast.bundle.dataset.listing import Piece
 from outlast.bundle.dataset.reading import Content, read_again
 from outlast.folder import layout
@@ -39,11 +39,7 @@ class PackUpload(NamedTuple):
 class Packs:
     def __init__(self, store: Store, prunes: Prunes) -> None:
         self._prunes = prunes
-        self._there = {
-            entry.key.removeprefix(layout.PACKS): entry.bytes
-            for entry in store.list(layout.PACKS)
-            if entry.key not in prunes.masses
-        }
+        self._there = packs_there(store, prunes)
         self._waiting: dict[str, Content] = {}
         self._waiting_bytes = 0
         self.placed: dict[str, Piece] = {}

@@ -8,21 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from outlast.bundle.dataset.listing import DIRECTORY, is_legal
+from outlast.bundle.look import KINDS, LINK_AROUND, LINK_TO_NOTHING
 from outlast.bundle.rules import CREDENTIAL, REPOSITORY, why_never
 from outlast.bundle.tree import UNTRUSTED, Marks, marks_of, mode_of
 from outlast.errors import Denied, OutlastError, UsageError
 
 DEPTH_MAX = 100
 
-_KINDS = {
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 LINK_OUTSIDE = "a link to outside of the dataset"
-LINK_TO_NOTHING = "a link to nothing"
-LINK_AROUND = "a link to a directory around it"
 LINK_TWICE = "a link to a directory, behind another one"
 
 LeaveOut = Callable[[bytes, str], None]
@@ -69,7 +62,7 @@ class Walk:
             elif kind == stat.S_IFLNK:
                 yield from self._follow(path, source + b"/" + name, depth, linked=linked)
             else:
-                self._leave_out(path, _KINDS.get(kind, "no file"))
+                self._leave_out(path, KINDS.get(kind, "no file"))
         after = _status(source, base)
         if (before.st_mtime_ns, before.st_ino) != (after.st_mtime_ns, after.st_ino):
             raise changed(base or b".")
