@@ -13,6 +13,7 @@ import pytest
 from outlast_emulator.iam.methods import DEMANDS
 from outlast_emulator.iam.roles import ROLES
 from outlast_emulator.testing import Answer, Running, running, start_process
+from tools import emulator_table
 
 
 @pytest.fixture
@@ -74,6 +75,29 @@ def test_replacing_an_object_takes_the_right_to_delete_it(emulator: Running) -> 
     assert again.status == 403 and "storage.objects.delete" in again.json()["error"]["message"]
     by_xml = emulator.call("PUT", "/one/a", b"other", creator)
     assert by_xml.status == 403 and b"storage.objects.delete" in by_xml.body and b"AccessDenied" in by_xml.body
+
+
+def test_a_batch_permits_nothing_that_its_calls_are_not_permitted(emulator: Running) -> None:
+    emulator.make_bucket("one")
+    emulator.put("one", "a", b"data")
+    call = b"DELETE /storage/v1/b/one/o/a HTTP/1.1\r\n\r\n"
+    body = b"--x\r\ncontent-type: application/http\r\n\r\n" + call + b"\r\n--x--\r\n"
+    headers = {"content-type": "multipart/mixed; boundary=x", **bearer(emulator, "roles/storage.objectViewer")}
+    answer = emulator.call("POST", "/batch/storage/v1", body, headers)
+    assert answer.status == 200 and b"HTTP/1.1 403" in answer.body and b"storage.objects.delete" in answer.body
+    assert emulator.get("one", "a").status == 200
+
+
+def test_a_resumable_uploads_address_is_its_own_key(emulator: Running) -> None:
+    emulator.make_bucket("one")
+    headers = bearer(emulator, "roles/storage.objectCreator")
+    emulator.switch(require_login=True)
+    place = "/upload/storage/v1/b/one/o?uploadType=resumable&name=a"
+    assert emulator.call("POST", place, b"").status == 401
+    begun = emulator.call("POST", place, b"", headers)
+    address = begun.headers["location"].removeprefix(emulator.url)
+    assert emulator.call("PUT", address, b"data").status == 200
+    assert emulator.call("PUT", "/upload/storage/v1/b/one/o?uploadType=resumable&upload_id=guessed", b"").status == 404
 
 
 def test_a_role_on_one_bucket_reaches_no_other(emulator: Running) -> None:
@@ -162,6 +186,10 @@ def test_accounts_and_tokens_outlive_a_killed_emulator(tmp_path: Path) -> None:
         assert second.call("GET", "/storage/v1/b/one/o", headers=headers).status == 200
         assert put(second, "a", headers).status == 403
     assert (tmp_path / "data" / "iam" / "iam.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_every_method_of_cloud_storage_that_is_served_says_which_permissions_it_takes() -> None:
+    assert {name for name in emulator_table.served() if name.startswith(("storage.", "xml."))} <= set(DEMANDS)
 
 
 def test_every_permission_that_is_asked_for_is_in_some_role() -> None:

@@ -1,15 +1,13 @@
-"""gsutil drives the emulator, by TLS for the JSON API and by plain HTTP for the XML API."""
+"""gsutil drives the emulator: it speaks TLS to the JSON API whatever it is told; the XML API by plain HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from outlast_emulator.testing import Running
 from tests.emulator_clients.programs import make_tree, run, same_trees
-from tests.emulator_clients.tls import tls_front
 from tools import install
 
 CLIENT = "gsutil"
@@ -22,7 +20,7 @@ num_retries = 2
 gs_json_host = 127.0.0.1
 gs_json_port = {port}
 gs_host = 127.0.0.1
-gs_port = {plain_port}
+gs_port = {port}
 [GSUtil]
 default_project_id = emulated
 state_dir = {home}/state
@@ -34,14 +32,11 @@ XML = ("-o", "GSUtil:prefer_api=xml", "-o", "Boto:is_secure=False")
 
 
 @pytest.fixture(autouse=True)
-def config(emulator: Running, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def config(emulator: Running, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not install.GSUTIL.exists():
         pytest.fail("gsutil is not installed\nhint: `make test` installs it into build/gsutil")
-    with tls_front(emulator.url, tmp_path) as port:
-        text = CONFIG.format(port=port, plain_port=emulator.url.rsplit(":", 1)[1], home=home)
-        (home / "boto").write_text(text)
-        monkeypatch.setenv("BOTO_CONFIG", str(home / "boto"))
-        yield
+    (home / "boto").write_text(CONFIG.format(port=emulator.url.rsplit(":", 1)[1], home=home))
+    monkeypatch.setenv("BOTO_CONFIG", str(home / "boto"))
 
 
 def gsutil(*words: str | Path, ok: bool = True) -> str:

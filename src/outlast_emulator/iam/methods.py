@@ -47,6 +47,9 @@ DEMANDS: dict[str, tuple[Demand, ...]] = {
     "storage.buckets.setIamPolicy": _bucket("buckets.setIamPolicy"),
     "storage.buckets.testIamPermissions": (),
     "storage.buckets.update": _bucket("buckets.get", "buckets.update"),
+    "storage.folders.list": _bucket("folders.list"),
+    "storage.managedFolders.list": _bucket("managedFolders.list"),
+    "storage.batch": (),  # each call in it is checked by itself
     "storage.objects.compose": (
         *_object("objects.create", bucket="destinationBucket", of="destinationObject"),
         *_object("objects.get", bucket="destinationBucket", of="destinationObject"),

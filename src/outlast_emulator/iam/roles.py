@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-_OBJECT_READ = frozenset(("storage.objects.get", "storage.objects.list"))
+_OBJECT_READ = frozenset(
+    ("storage.objects.get", "storage.objects.list", "storage.folders.list", "storage.managedFolders.list")
+)
 _OBJECT_USE = _OBJECT_READ | {
     "storage.objects.create",
     "storage.objects.delete",
