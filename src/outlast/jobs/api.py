@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from outlast.jobs.asked import Asked
+from outlast.jobs.delete import delete
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
@@ -14,10 +17,14 @@ from outlast.jobs.resume import resume
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit as submit_asked
 from outlast.jobs.submit import submit_many as submit_asked_many
-from outlast.jobs.watch import wait, watch
+from outlast.jobs.watch import watch
 from outlast.jobs.world import World, system_world
 from outlast.results.logs import PieceKind, read_log
+from outlast.results.metrics import read_metrics
 from outlast.results.status import Status
+
+NOTEBOOK = "outlast_notebook"
+"""Looked for when a notebook asks: it stands above all of this, and nothing here depends on it."""
 
 
 class JobHandle:
@@ -48,14 +55,51 @@ class JobHandle:
             if piece.kind is PieceKind.BYTES:
                 yield piece.data.decode(errors="replace")
 
-    def wait(self) -> Status:
-        return wait(self._world, self._job)
+    def wait(self, *, on_status: Callable[[Status], None] | None = None) -> Status:
+        """Until it has ended. `on_status` is told every few seconds how it stands; in a notebook, a summary is shown instead."""
+        if on_status is None and "ipykernel" in sys.modules:
+            notebook = import_module(NOTEBOOK)
+            if notebook.in_notebook():
+                status: Status = notebook.wait(self)
+                return status
+        for _ in watch(self._world, self._job, on_status=on_status):
+            pass
+        return self.status()
+
+    def metrics(self) -> dict[str, dict[int, float]]:
+        """What it has logged by now: name -> step -> value."""
+        return read_metrics(self._job.folder)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Asked for by notebooks alone."""
+        bundle: dict[str, str] = import_module(NOTEBOOK).mimebundle(self)
+        return bundle
 
     def stop(self) -> Status:
         return stop(self._world, self._job)
 
+    def delete(self) -> int:
+        """With all its checkpoints, outputs and logs; answers how many objects that were. One that has not ended is refused."""
+        return delete(self._world, self._job)
+
     def resume(self, *, checkpoint: str | None = None) -> None:
         resume(self._world, self._job, checkpoint=checkpoint)
+
+    def evaluate(
+        self, target: str = "", args: Sequence[str] = (), *, split: str = "", checkpoint: str = "last", **options: Any
+    ) -> JobHandle:
+        """Submits a job that evaluates this one, as `outlast evaluate` would; `rebuild=True` ships the directory."""
+        from outlast.jobs.evaluate import Wanted, evaluate
+
+        rebuild = bool(options.pop("rebuild", False))
+        wanted = Wanted(Asked(target=target, args=tuple(args), **options), checkpoint, split, rebuild)
+        return JobHandle(self._world, evaluate(self._world, self._job, wanted).job)
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """The jobs that evaluate this one, each with the `metrics` that it found: `evaluations` of `show --json`."""
+        from outlast.jobs.evaluations import list_evaluations
+
+        return [one.document() for one in list_evaluations(self._job)]
 
     def pull(self, pattern: str = "", *, checkpoint: str = "last", to: str = "") -> Pulled:
         return pull(self._job, pattern, checkpoint=checkpoint, to=to)
