@@ -115,8 +115,7 @@ class ProcessChild:
         files.remove(self.paths.path / "unmodified.json")
         self._forget()
         self.places.clear()
-        files.create(self.paths.spool / SPOOL_LOG)  # what is said while the machine is furnished is part of the log
-        self._furnished = self.furnish(self._say)
+        self._furnished = self.furnish(self._say_first)
         self.places.make()
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
@@ -232,6 +231,11 @@ class ProcessChild:
         if saved is None or self.mask.empty or not saved.metrics:
             return saved
         return replace(saved, metrics={self.mask.text(name): value for name, value in saved.metrics.items()})
+
+    def _say_first(self, text: str) -> None:
+        """While the machine is furnished: there is no trainer yet, and no log that it could have removed."""
+        files.create(self.paths.spool / SPOOL_LOG)
+        self._say(text)
 
     def _say(self, text: str) -> None:
         """Into the job's log, as a word of ours."""
