@@ -259,6 +259,32 @@ def test_a_command_that_looks_publishes_what_a_taken_machine_could_not(laptop: L
     assert of.folder.store.get(of.folder.keys.result(job.id)).data == first
 
 
+def test_the_copy_of_what_was_evaluated_is_given_back_and_the_same_id_again_copies_nothing(laptop: Laptop) -> None:
+    of = trained(laptop)
+    job = evaluate(laptop.world(), of, wanted(laptop, "mine")).job
+    assert wait(laptop.world(), job).state == "succeeded"
+    assert not wait_for_quiet(laptop)
+
+    def copied() -> list[str]:
+        return [entry.key for entry in job.folder.store.list(job.folder.keys.parts(0))]
+
+    assert copied() == [] and not list(job.folder.store.list(job.folder.keys.manifest("000000-trained")))
+    with pytest.raises(UsageError, match="there is a job `mine` already"):
+        evaluate(laptop.world(), of, wanted(laptop, "mine"))
+    assert copied() == []
+
+
+def test_the_same_from_python(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
+    from outlast.jobs.api import JobHandle
+
+    of = trained(laptop)
+    handle = JobHandle(laptop.world(), of)
+    evaluation = handle.evaluate(split="val", directory=str(laptop.work))
+    assert evaluation.wait().state == "succeeded"
+    (found,) = handle.evaluations()
+    assert (found["job"], found["split"], found["metrics"]["weight"]) == (evaluation.id, "val", 6.0)
+
+
 def test_a_deleted_trained_job_stays_deleted(laptop: Laptop) -> None:
     of = trained(laptop, pause=0.2)
     job = evaluate(laptop.world(), of, wanted(laptop)).job

@@ -12,9 +12,11 @@ import pytest
 
 from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.host import secrets as kept
+from outlast.host.secrets import LaunchSecrets
 from outlast.jobs.asked import Asked
 from outlast.jobs.delete import delete
 from outlast.jobs.resume import resume
+from outlast.jobs.secrets import secrets_unneeded
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit
 from outlast.jobs.watch import wait
@@ -103,6 +105,18 @@ def test_values_that_cannot_be_masked_or_passed_on_are_refused(laptop: Laptop, v
     assert value[:20] not in refused.value.message or not value
 
 
+def test_a_file_that_holds_a_secret_is_not_shipped_with_the_rest(laptop: Laptop) -> None:
+    (laptop.work / "keys").mkdir()
+    (laptop.work / "keys" / "token.txt").write_text(VALUE)
+    (laptop.work / "other.txt").write_text("shipped")
+    asked = with_secret(laptop, reference="file:keys/token.txt")
+    (laptop.work / "say.py").write_text("import os\nassert os.environ['TOKEN'] and os.path.exists('other.txt')")
+    submitted = submit(laptop.world(), asked)
+    assert wait(laptop.world(), submitted.job).state == "succeeded"
+    for path in (laptop.user_dir / "home").rglob("*"):
+        assert not path.is_file() or VALUE.encode() not in path.read_bytes(), path
+
+
 def test_the_same_name_as_variable_and_as_secret_is_refused(laptop: Laptop, short: Asked) -> None:
     with pytest.raises(UsageError, match="`TOKEN` is given twice"):
         submit(laptop.world(), replace(short, env={"TOKEN": "12345"}))
@@ -179,6 +193,23 @@ def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop, short: 
         submit(laptop.world(), short)
         assert wait(laptop.world(), laptop.job("job")).state == "succeeded"
     assert gone_with_its_machine(laptop)
+
+
+def test_prune_finds_what_no_launch_needs_and_spares_what_is_young(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANARY", VALUE)
+    asked = with_secret(laptop)
+    (laptop.work / "say.py").write_text("import time\ntime.sleep(600)")
+    job = submit(laptop.world(), asked).job
+    (needed,) = launches(laptop)
+    for launch_id in ("left-behind", "young"):
+        kept.put_launch(laptop.user_dir, launch_id, LaunchSecrets(job.home.url, "job", {"TOKEN": VALUE}))
+    kept.put_launch(laptop.user_dir, "homeless", LaunchSecrets(str(laptop.work / "gone"), "job", {"TOKEN": VALUE}))
+    for launch_id in (needed, "left-behind", "homeless"):
+        os.utime(kept.launch_path(laptop.user_dir, launch_id), (1, 1))
+    assert {path.stem for path in secrets_unneeded(laptop.world())} == {"left-behind", "homeless"}
+    stop(laptop.world(), job)
 
 
 def test_names_are_listed_and_values_are_not(user: User) -> None:

@@ -52,19 +52,21 @@ def pack(
     target: Target | None = None,
     args: Sequence[str] = (),
     links: Sequence[str] = (),
+    apart: Sequence[bytes] = (),
     plain: bool = False,
     on_progress: OnProgress = silent,
 ) -> Packed:
     """Ships the directory as it is now. With a target, it must be among what is shipped, and what it and `args` name is looked for too.
 
-    `links`: names that something else takes in the working directory. `plain`: the directory is a commit's, see `see`.
+    `links`: names that something else takes in the working directory. `apart`: beginnings of paths that
+    are never shipped. `plain`: the directory is a commit's, see `see`.
     """
     directory = _checked(directory)
     extra = [Path(os.path.abspath(one)) for one in extra]
     memory = Memory(cache)
     contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store), on_progress)
     with ExitStack() as stack:
-        seen = see(directory, extra, _apart(directory, store, cache), memory, clock.now(), stack, plain=plain)
+        seen = see(directory, extra, [*_apart(directory, store, cache), *apart], memory, clock.now(), stack, plain=plain)
         if _is_there(seen, store, contents):
             assert seen.before is not None
             kept = seen.before

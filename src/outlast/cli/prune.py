@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from outlast.jobs.world import World
 
 JOBS_SHOWN_MAX = 20
-WORDS = {"cache": "old cache file", "machine": "dead machine's directory", "pin": "reader's hold that has ended"}
+WORDS = {
+    "cache": "old cache file",
+    "machine": "dead machine's directory",
+    "pin": "reader's hold that has ended",
+    "secret": "secret of a job that has ended",
+}
 
 
 @click.command("prune", cls=Command, short_help="Remove old jobs, and what no job needs.")

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from outlast.errors import KeyMissing
+from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.folder import Folder
 from outlast.folder.records import EvaluationResult, Head, State
 from outlast.spec.spec import Evaluation, Spec
@@ -40,6 +40,17 @@ def publish_result(folder: Folder, head: Head) -> None:
     if any(entry.key == key for entry in trained.store.list(key, limit=1)) or not _is_there(trained):
         return
     trained.create(key, result_of(folder, head, spec, spec.evaluation))
+    _give_back(folder)
+
+
+def _give_back(folder: Folder) -> None:
+    """The copy of what was evaluated: a job that has succeeded is never resumed, and the trained job has its own."""
+    try:
+        manifest = folder.read_manifest(TRAINED)
+    except (KeyMissing, Damaged, NewerFormat):
+        return
+    folder.store.purge([folder.keys.manifest(TRAINED)])
+    folder.store.purge([part.key for file in manifest.files for part in file.parts])
 
 
 def trained_folder(folder: Folder, evaluation: Evaluation) -> Folder:

@@ -79,6 +79,10 @@ def read_launch(user_dir: Path, launch_id: str) -> LaunchSecrets | None:
         return None
 
 
+def launch_path(user_dir: Path, launch_id: str) -> Path:
+    return user_dir / "secrets" / "launches" / f"{launch_id}.json"
+
+
 def forget_launch(user_dir: Path, launch_id: str) -> None:
     """What is gone is no error."""
     try:

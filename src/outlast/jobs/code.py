@@ -12,6 +12,7 @@ from outlast.bundle.report import LeftOut
 from outlast.jobs.asked import Asked
 from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
+from outlast.spec.secrets import parse_reference
 from outlast.spec.spec import Target
 from outlast.store.store import Store
 
@@ -39,6 +40,20 @@ def choose_code(world: World, asked: Asked, here: Path) -> Code:
     return Code(found.directory, source.shown, found.commit, found.left_out)
 
 
+def secret_files(asked: Asked, directory: Path) -> list[bytes]:
+    """Files that hold a secret, as paths in what is shipped: the home has no place for them."""
+    found = []
+    for text in (*asked.secrets.values(), *asked.notify):
+        kind, _, path = text.partition(":")
+        if kind != "file":
+            continue
+        path = parse_reference(text, Path(asked.directory)).what
+        for root in (directory, *(Path(one).absolute() for one in asked.extra_dirs)):
+            if Path(path).is_relative_to(root):
+                found.append(os.fsencode(Path(path).relative_to(root)))
+    return sorted(found)
+
+
 def ship_code(
     world: World,
     store: Store,
@@ -57,6 +72,7 @@ def ship_code(
         target=target,
         args=asked.args,
         links=[os.path.basename(link) for link in links],
+        apart=secret_files(asked, code.directory),
         plain=bool(code.commit),
         on_progress=on_progress,
     )

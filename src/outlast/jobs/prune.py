@@ -19,6 +19,7 @@ from outlast.folder.prunes import Prunes, condemn, read_prunes
 from outlast.host.files import remove
 from outlast.jobs.delete import Pinned, delete, is_pinned
 from outlast.jobs.job import Job
+from outlast.jobs.secrets import secrets_unneeded
 from outlast.jobs.survey import JobSeen, Unneeded, reach_of, read_head, read_spec, see_jobs, stale_pins, unneeded
 from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
@@ -224,6 +225,8 @@ def find_local(world: World, *, older_than_seconds: float) -> Iterator[tuple[Ite
                 now - older_than_seconds
             ):
                 yield _local("cache", Path(entry.path), entry.stat(follow_symlinks=False).st_size)
+    for path in secrets_unneeded(world):
+        yield _local("secret", path, 0)
     for find_leftovers in LEFTOVERS.values():
         for leftover in find_leftovers(world.user_dir):
             yield _local("machine", leftover.path, leftover.bytes)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from outlast.engines.engine import Engine
-from outlast.errors import Denied, NotFound, UsageError
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, UsageError
 from outlast.host import secrets as kept
 from outlast.host.secrets import LaunchSecrets
 from outlast.jobs.job import Job
@@ -20,6 +20,9 @@ from outlast.spec.spec import Spec
 
 VALUE_CHARACTERS_MIN = 4
 """A shorter value could not be masked: it stands in every log by chance."""
+
+YOUNG_SECONDS = 3600.0
+"""No submit takes so long from its launch to its head."""
 
 NOTHING_STARTED = "nothing was started, nothing is being spent"
 
@@ -129,6 +132,22 @@ def keep_for(world: World, job: Job, spec: Spec, launch_id: str, known: Mapping[
 
 def notify_references(spec: Spec) -> list[str]:
     return [one for one in spec.notify if is_reference(one)]
+
+
+def secrets_unneeded(world: World) -> Iterator[Path]:
+    """What launches were given that have ended without a word, or whose job or home is gone. A home that is only away keeps its own."""
+    for launch_id, launch in kept.launches(world.user_dir):
+        path = kept.launch_path(world.user_dir, launch_id)
+        if world.clock.now() - path.stat().st_mtime < YOUNG_SECONDS:
+            continue  # a submit or a resume may be on its way to the head that names it
+        try:
+            head = Job.of(world.home(launch.home), launch.job).folder.read_head().head
+        except KeyMissing:
+            head = None
+        except OutlastError:
+            continue
+        if head is None or head.launch_id != launch_id or head.state.final:
+            yield path
 
 
 def forget(world: World, spec: Spec, launch_id: str) -> None:

@@ -20,6 +20,8 @@ def bring_trained(job: Job, spec: Spec) -> None:
     if evaluation is None:
         return
     trained = Job(evaluation.job, job.home, trained_folder(job.folder, evaluation))
+    if _is_submitted(job):
+        return
     try:
         job.folder.read_manifest(TRAINED)
     except KeyMissing:
@@ -27,6 +29,15 @@ def bring_trained(job: Job, spec: Spec) -> None:
             copy_files(job, trained, manifests[0], _files(manifests, evaluation), TRAINED)
     link = EvaluationLink(spec.job, evaluation.checkpoint, evaluation.step, evaluation.split, spec.submitted_at)
     trained.folder.create(trained.folder.keys.evaluation(spec.job), link)
+
+
+def _is_submitted(job: Job) -> bool:
+    """Head comes after all this: where there is one, the evaluation has begun, and may have given the copy back."""
+    try:
+        job.folder.read_head()
+    except KeyMissing:
+        return False
+    return True
 
 
 def _wanted(head: Head, evaluation: Evaluation) -> list[str]:
