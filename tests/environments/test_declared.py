@@ -64,6 +64,14 @@ def test_the_scripts_own_block_counts(tmp_path: Path) -> None:
     assert (found.lines, found.requires_python, found.source) == (("alpha>=1", "beta"), ">=3.10", "train.py (PEP 723)")
 
 
+def test_outlast_itself_is_not_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        '# /// script\n# dependencies = ["outlast>=0.1", "outlast-plugin", "alpha"]\n# ///\n'
+    )
+    found = explicit(tmp_path)
+    assert found is not None and found.lines == ("outlast-plugin", "alpha")
+
+
 def test_options_come_before_the_scripts_own_block(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(BLOCK)
     (tmp_path / "more.txt").write_text("gamma\n")

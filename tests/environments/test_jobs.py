@@ -187,3 +187,39 @@ def test_settings_may_name_requirements(user: User) -> None:
     user.write("outlast.toml", 'requirements = ["requirements.txt"]\n')
     said = user.outlast("run", "train.py")
     assert said.code == 0 and "requirements.txt" in said.err, said.err
+
+
+def environments(user: User) -> list[str]:
+    return sorted(
+        str(path.relative_to(user.home)) for path in (user.home / "environments").rglob("*") if path.is_file()
+    )
+
+
+def test_a_prune_keeps_what_a_job_has_and_removes_what_none_has(user: User, links: Path) -> None:
+    run = ("run", "--requirements", "requirements.txt", "train.py")
+    assert user.outlast(*run, "--", "first").code == 0
+    before = environments(user)
+    assert user.outlast("prune", "--yes", "--keep-jobs").code == 0
+    assert environments(user) == before
+    forget_index(links)
+    again = user.outlast(*run)
+    assert again.code == 0 and "from the home" in again.err, again.err
+    jobs = [row["job"] for row in user.outlast("jobs", "--json").json]
+    assert user.outlast("delete", "--yes", *jobs).code == 0
+    pruned = user.outlast("prune", "--yes")
+    assert pruned.code == 0, pruned.err
+    left = [path for path in environments(user) if (user.home / path).stat().st_size > len("deleted\n")]
+    assert not [path for path in left if "/parts/" in path], left
+    gone = user.outlast(*run)
+    assert gone.code == 2 and "cannot be resolved" in gone.err, "nothing half is believed"
+
+
+def test_a_drill_has_the_environment_too(user: User) -> None:
+    user.write(
+        "train.py",
+        "import alpha, outlast, time\nstate = outlast.State(total=0)\n"
+        "for step in outlast.steps(40, state, save_steps=5):\n    state.total += step\n    time.sleep(0.02)\n"
+        "(outlast.output_dir() / 'total.txt').write_text(f'{state.total} {alpha.version}')\n",
+    )
+    said = user.outlast("drill", "--kills", "1", "--seed", "1", "--requirements", "requirements.txt", "train.py")
+    assert said.code == 0, said.out + said.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,10 @@ from outlast.spec.plain_file import read_plain
 PYPROJECT, LOCK, REQUIREMENTS = "pyproject.toml", "uv.lock", "requirements.txt"
 PROJECT_BYTES_MAX = 4 << 20
 LOCK_BYTES_MAX = 64 << 20
+OURS = "outlast"
+"""Every trainer has it, in the version that submitted it: it is not asked for."""
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ def _of(
     requires_python: str = "",
     paths: tuple[str, ...] = (),
 ) -> Declared:
+    lines = [line for line in lines if normal("".join(_NAME.findall(line)[:1])) != OURS]
     local = [requirement_files.local_content(line, Path("/")) for line in lines]
     parts = ["outlast declaration 1", *lines, "", *constraints, "", *contents, "", *local]
     digest = hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
