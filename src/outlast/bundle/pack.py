@@ -66,7 +66,9 @@ def pack(
     memory = Memory(cache)
     contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store), on_progress)
     with ExitStack() as stack:
-        seen = see(directory, extra, [*_apart(directory, store, cache), *apart], memory, clock.now(), stack, plain=plain)
+        seen = see(
+            directory, extra, [*_apart(directory, store, cache), *apart], memory, clock.now(), stack, plain=plain
+        )
         if _is_there(seen, store, contents):
             assert seen.before is not None
             kept = seen.before
