@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad_input.damage import newest, read
+from tests.bad_input.damage import change, newest, read
 from tests.bad_input.surroundings import assert_nothing_runs, processes, wait_for
 from tests.bad_input.template import FAILED, SUCCEEDED, Copy, make_template, manifest_of, part_of
 from tests.cli.user import User
@@ -171,6 +171,24 @@ def test_nobody_waits_for_what_is_no_file(owner: User, copy: Copy, what: str, pu
         assert said.code == (6 if command[0] == "checkpoints" else 0) and "Traceback" not in said.err
     for said in (shown,):
         assert "Traceback" not in said.err and "root:" not in said.out
+
+
+@pytest.mark.parametrize("place", ["", "other:00000000"])
+def test_a_job_that_somebody_else_left_unfinished_is_not_run_by_who_only_looks(
+    owner: User, copy: Copy, place: str
+) -> None:
+    """Whoever can write to a home could leave one there, with any bundle."""
+    folder = copy(FAILED)
+    launch_id = "f" * 16
+    change(folder / "launches" / "000001.json", id=launch_id, place=place)
+    change(folder / "head.json", state="running", nonce="a" * 16, launch_id=launch_id, ends={}, ended_at=None)
+    for line in (["jobs"], ["show", folder.name], ["logs", folder.name], ["checkpoints", folder.name], ["pull"]):
+        owner.outlast(*line)
+        assert_nothing_runs(owner)
+    shown = owner.outlast("show", "--json", folder.name)
+    assert shown.code == 0 and len(shown.json["attempt_list"]) == 1
+    assert shown.json["state"] not in ("succeeded", "starting"), shown.json["state"]
+    assert not (owner.outlast_dir / "local" / "ended" / launch_id).exists()
 
 
 def test_directories_of_a_home_that_lead_elsewhere_are_not_followed(owner: User, copy: Copy, tmp_path: Path) -> None:

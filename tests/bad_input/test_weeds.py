@@ -128,7 +128,7 @@ def test_files_of_the_user_that_are_no_files_are_not_waited_for(user: User, put:
     assert {row["job"] for row in user.outlast("jobs", "--json").json} == {"first", "second"}
 
 
-@pytest.mark.parametrize("put", PUT)
+@pytest.mark.parametrize("put", [pipe, directory, *(pytest.param(one, marks=pytest.mark.soak) for one in PUT[2:])])
 @pytest.mark.parametrize("name", ["supervisor.json", "supervisor.lock", "spawn.lock", "bell", "supervisor.log"])
 def test_files_of_the_engine_that_are_no_files_end_in_an_error_or_a_job(
     user: User, name: str, put: Callable[[Path], None]
@@ -145,7 +145,7 @@ def test_files_of_the_engine_that_are_no_files_end_in_an_error_or_a_job(
     assert user.outlast("jobs").code == 0 and user.outlast("show", "first").code == 0
 
 
-@pytest.mark.parametrize("put", PUT)
+@pytest.mark.parametrize("put", [directory, device, *(pytest.param(one, marks=pytest.mark.soak) for one in PUT[:1])])
 @pytest.mark.parametrize("name", ["outlast.toml", "pyproject.toml", ".outlastignore", ".gitignore", "config.toml"])
 def test_settings_that_are_no_files_are_an_error_or_ignored(user: User, name: str, put: Callable[[Path], None]) -> None:
     """A cloned repository may well hold a link to a device."""

@@ -138,12 +138,12 @@ def test_tell_asks_the_whole_group_once_and_not_a_loop_of_the_library(bench: Ben
         "print('still here', flush=True)\n"
     )
     child = bench.run(script)
-    until(lambda: "here" in log(child), "it runs")
+    until(lambda: "here\n" in log(child), "it runs")
     child.tell(Notice(Reason.PREEMPTED, 20.0))
     assert wait_for_exit(child).code == 75
     assert log(child) == "here\nasked\n"
     looping = bench.run(script, "loop", attempt=2)
-    until(lambda: "here" in log(looping), "it runs")
+    until(lambda: "here\n" in log(looping), "it runs")
     looping.tell(Notice(Reason.STOP, 20.0))
     said = json.loads((bench.paths.run / "notice.json").read_text())
     assert said["reason"] == "stop" and 0 < said["leave_by_monotonic"] - SYSTEM.monotonic() <= 20

@@ -12,9 +12,12 @@ SILENT_SECONDS = 300.0
 
 
 def is_elsewhere(world: World, record: LaunchRecord) -> bool:
-    """Two that start the same launch would take it from each other for ever."""
+    """Two that start the same launch would take it from each other for ever.
+
+    Nor does a look start what nobody says was started here: who only lists a home runs no code out of it.
+    """
     here = world.engine(record.engine).capabilities.place
-    return bool(record.place and here) and record.place != here
+    return bool(here) and record.place != here
 
 
 def is_silent(job: Job, record: LaunchRecord, head: Head) -> bool:
@@ -24,6 +27,8 @@ def is_silent(job: Job, record: LaunchRecord, head: Head) -> bool:
 
 def state_elsewhere(job: Job, record: LaunchRecord, head: Head) -> LaunchState:
     computer = record.place.partition(":")[0]
+    if not computer:
+        return LaunchState(Condition.WAITING, f"it was not started from here; `outlast resume {job.id}` does so")
     if is_silent(job, record, head):
         why = f"computer `{computer}` has been silent for long; `outlast resume {job.id}` goes on with it here"
         return LaunchState(Condition.WAITING, why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -102,9 +102,9 @@ def _unpinned(folder: Folder, choose: Any) -> Iterator[list[Manifest]]:
     yield [content.read_manifest(folder, name) for name in choose(folder.existing_head().head)]
 
 
-def _unchecked(folder: Folder, file: File) -> Iterator[bytes]:
-    for part in file.parts:
-        yield from folder.store.download(part.key)
+def _unchecked(folder: Folder, files: Sequence[File]) -> Iterator[tuple[File, Iterator[bytes]]]:
+    for file in files:
+        yield file, (chunk for part in file.parts for chunk in folder.store.download(part.key))
 
 
 def _checkpoint_only(self: AttemptLife, checkpoint: Any) -> None:
@@ -136,8 +136,10 @@ def _publish_unfenced(original: Any, self: AttemptLife, exit: Any) -> Any:
 
 def _write_by_number(self: Mirror, saved: Any, head: Head) -> Manifest:
     """A manifest is named by its number alone, counted anew by every agent; one that is there already is waited for."""
-    upload = mirror._Upload(self.folder, self.attempt, sum(file.bytes for file in saved.files), self.between)
-    files = tuple(upload.file(file) for file in saved.files)
+    upload = mirror._Upload(self.folder, self.attempt, self.between)
+    records = [upload.add(file) for file in saved.files]
+    upload.send(sum(file.bytes for file in saved.files))
+    files = tuple(record() for record in records)
     number = self.__dict__.get("written", 0) + 1
     name = f"{self.attempt:06d}-{number:06d}"
     manifest = Manifest(name, self.attempt, saved.step, saved.complete, 0.0, files)
@@ -210,7 +212,7 @@ ALL = (
         f"{GARBAGE}: reader without pin",
         (users, "pinned", _unpinned),
     ),
-    plant("damage not noticed", "hashes are checked while reading", REFERENCE, (attempt, "download", _unchecked)),
+    plant("damage not noticed", "hashes are checked while reading", REFERENCE, (attempt, "download_many", _unchecked)),
     plant(
         "outputs not restored",
         "outputs are restored to the checkpoint in use",
