@@ -143,6 +143,38 @@ def test_a_projects_own_package_is_on_the_path(tmp_path: Path, layout: str) -> N
     assert found is not None and found.paths == (layout,)
 
 
+SOURCES = """
+[project]
+name = "mine"
+dependencies = ["alpha>=1", "library[fast]>=2; python_version > '3'", "shared", "far", "tagged", "plain"]
+[tool.uv.sources]
+library = { path = "../library", editable = true }
+shared = { workspace = true }
+far = { url = "https://example.invalid/far-1.0-py3-none-any.whl" }
+tagged = { git = "https://example.invalid/tagged", tag = "v1", subdirectory = "python" }
+plain = { index = "torch" }
+[tool.uv.workspace]
+members = ["packages/*"]
+"""
+
+
+def test_what_comes_from_elsewhere_comes_from_there(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "packages" / "one").mkdir(parents=True)
+    (project / "packages" / "one" / "pyproject.toml").write_text('[project]\nname = "Shared"\n')
+    (project / "pyproject.toml").write_text(SOURCES)
+    found = declared_around(project)
+    assert found is not None
+    assert found.lines == (
+        "alpha>=1",
+        f"library[fast] @ {(tmp_path / 'library').as_uri()} ; python_version > '3'",
+        f"shared @ {(project / 'packages' / 'one').as_uri()}",
+        "far @ https://example.invalid/far-1.0-py3-none-any.whl",
+        "tagged @ git+https://example.invalid/tagged@v1#subdirectory=python",
+        "plain",
+    )
+
+
 def content(directory: Path) -> str:
     found = explicit(directory, requirements=("requirements.txt",))
     assert found is not None

@@ -63,6 +63,17 @@ def test_a_local_project_is_built_and_follows_its_content(laptop: Laptop) -> Non
     assert run(laptop.place(second), "import library, beta; print(library.changed)") == "7"
 
 
+def test_a_projects_own_sources_are_obeyed(laptop: Laptop) -> None:
+    make_project(laptop.root / "library", "library", requires=["beta"])
+    sources = '[tool.uv.sources]\nlibrary = { path = "../library" }\n'
+    laptop.write("pyproject.toml", f'[project]\nname = "mine"\ndependencies = ["library>=1"]\n{sources}')
+    laptop.write("train.py", "import library\n")
+    first = laptop.equip()
+    assert first.packages == ("beta 1.5", "library 1.0")
+    (laptop.root / "library" / "code" / "library.py").write_text("changed = 7\n")
+    assert run(laptop.place(laptop.equip()), "import library; print(library.changed)") == "7"
+
+
 def test_the_second_job_does_not_resolve_again(laptop: Laptop, links: Path) -> None:
     laptop.write("requirements.txt", "alpha\n")
     first = laptop.equip(requirements=("requirements.txt",))

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from outlast.bundle.environment import requirement_files
 from outlast.bundle.environment.names import normal
 from outlast.bundle.environment.script_block import parse_toml, read_block
+from outlast.bundle.environment.sources import with_sources
 from outlast.errors import NotFound, UsageError
 from outlast.spec.plain_file import read_plain
 
@@ -143,7 +144,7 @@ def _project(directory: Path, extras: Sequence[str]) -> Declared | None:
             raise UsageError(f"`{PYPROJECT}` has no extra `{extra}`", hint=f"the extras are {legal}")
         lines += _strings(known[normal(extra)], f"optional-dependencies.{extra}")
     own = normal(str(project.get("name", "")))
-    lines = _without_own(lines, own, known)
+    lines = with_sources(_without_own(lines, own, known), document, directory)
     if not lines and not extras:
         return None
     constraints, hashes = _lock(directory / LOCK, own) if (directory / LOCK).is_file() else ([], {})
