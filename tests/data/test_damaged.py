@@ -36,7 +36,7 @@ def forge(store: DirectoryStore, shard: Any) -> str:
     except Damaged:
         digest.add(Row(b"", "", ()))
     name = digest.finish()
-    record = DatasetRecord(name, 1, 1, (Shard(pack, len(data), hashlib.sha256(data).hexdigest()),), ())
+    record = DatasetRecord(name, 1, 1, (Shard(pack, len(data), hashlib.sha256(data).hexdigest()),), {})
     store.put(layout.dataset(name), encode(record), if_generation=0)
     return name
 
@@ -106,7 +106,7 @@ def test_a_damaged_pack_is_named_and_a_new_push_mends_it(
     root = make(tmp_path / "data", {"x": b"contents", "y": b"others"})
     digest = push(store, root, cache=tmp_path / "cache").digest
     record = read_record(store, digest)
-    pack = layout.pack((record.packs[0], record.listing[0].pack)[which])
+    pack = layout.pack((next(iter(record.packs)), record.listing[0].pack)[which])
     damage(store, pack)
     with pytest.raises(Damaged, match=pack):
         unpack(store, record, tmp_path / "back")

@@ -6,7 +6,7 @@ pack and perhaps of the next, so that the same files make the same packs whoever
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from outlast.bundle.contents import joined, pack_digest, packs_there
@@ -49,8 +49,11 @@ class Packs:
         """Whether what was remembered is still there and long enough."""
         return piece.offset + piece.bytes <= self._there.get(piece.pack, -1)
 
-    def has(self, pack: str) -> bool:
-        return pack in self._there
+    def have(self, packs: Mapping[str, int]) -> bool:
+        return all(self._there.get(pack) == size for pack, size in packs.items())
+
+    def sizes_of(self, packs: Iterable[str]) -> dict[str, int]:
+        return {pack: self._there[pack] for pack in packs}
 
     def add(self, content: Content) -> Iterator[PackUpload]:
         """Yields what is to be uploaded now; the content is `placed` now or later."""

@@ -30,7 +30,7 @@ def stands(store: Store, prunes: Prunes, packs: Packs, digest: str) -> bool:
     if entry is None or prunes.condemns(entry):
         return False
     try:
-        return all(packs.has(pack) for pack in read_record(store, digest).all_packs)
+        return packs.have(read_record(store, digest).all_packs)
     except Damaged:
         return False
 

@@ -159,7 +159,7 @@ class Pushing:
             self._files,
             self._bytes,
             tuple(self._shards),
-            tuple(sorted(self._used)),
+            self.packs.sizes_of(sorted(self._used)),
             self.source.file,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from outlast.bundle.dataset.listing import Row, decode_shard
@@ -32,15 +32,15 @@ class DatasetRecord:
     files: int
     bytes: int
     listing: tuple[Shard, ...]
-    packs: tuple[str, ...]
-    """All in which its contents lie; those of the listing come on top."""
+    packs: Mapping[str, int]
+    """All in which its contents lie, with their sizes; those of the listing come on top."""
 
     file: str = ""
     """The name of the only file, if the dataset is a file; empty: a directory."""
 
     @property
-    def all_packs(self) -> tuple[str, ...]:
-        return (*self.packs, *(shard.pack for shard in self.listing))
+    def all_packs(self) -> dict[str, int]:
+        return {**self.packs, **{shard.pack: shard.bytes for shard in self.listing}}
 
 
 @dataclass(frozen=True)
