@@ -129,6 +129,15 @@ def test_data_is_private_and_belongs_to_one_emulator_at_a_time(tmp_path: Path) -
         second.stdout.close()
 
 
+def test_generations_never_go_back_even_if_the_clock_does_between_two_starts(tmp_path: Path) -> None:
+    with running(tmp_path) as emulator:
+        emulator.make_bucket("kept")
+        emulator.call("POST", "/_emulator/clock", {"skew_seconds": 86400})
+        before = int(emulator.put("kept", "it", b"x").json()["generation"])
+    with running(tmp_path) as emulator:
+        assert int(emulator.put("kept", "other", b"x").json()["generation"]) > before
+
+
 def test_the_ledger_is_kept(tmp_path: Path) -> None:
     with running(tmp_path) as emulator:
         emulator.make_bucket("kept")

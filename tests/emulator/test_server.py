@@ -68,6 +68,23 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(emulator: Running, b
             assert (status, body[:1], len(body)) == (200, name[:1].encode(), 5 if name == "small" else 300_000)
 
 
+@pytest.mark.parametrize("chunked", [False, True], ids=["by length", "in chunks"])
+def test_what_is_sent_right_behind_a_large_body_is_the_next_request(
+    emulator: Running, bucket: str, chunked: bool
+) -> None:
+    target = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name=it"
+    data = b"x" * 700_000
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data) if chunked else data
+    length = "transfer-encoding: chunked" if chunked else f"content-length: {len(data)}"
+    after = f"GET /storage/v1/b/{bucket}?fields=name HTTP/1.1\r\nhost: x\r\n\r\n".encode()
+    with _connected(emulator) as sock:
+        sock.sendall(f"POST {target} HTTP/1.1\r\nhost: x\r\n{length}\r\n\r\n".encode() + body + after)
+        status, _, _, rest = _answer(sock)
+        assert status == 200
+        status, _, found, _ = _answer(sock, rest)
+        assert (status, found) == (200, b'{"name":"%b"}' % bucket.encode())
+
+
 def test_a_request_may_arrive_byte_by_byte(emulator: Running, bucket: str) -> None:
     target = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name=it"
     with _connected(emulator) as sock:

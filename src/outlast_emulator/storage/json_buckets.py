@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MULTI_REGIONS = ("US", "EU", "ASIA")
 DUAL_REGIONS = ("NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1")
 SOFT_DELETE_SECONDS_MIN, SOFT_DELETE_SECONDS_MAX = 7 * 86400, 90 * 86400
+RETENTION_SECONDS_MAX = 3_155_760_000
+"""A hundred years."""
 
 
 class JsonBuckets:
@@ -158,6 +160,9 @@ def completed(fields: dict[str, Any], switches: Switches) -> dict[str, Any]:
         raise invalid("Soft delete policy retention must be 0, or between 7 and 90 days.")
     policy["retentionDurationSeconds"] = str(number)
     fields["softDeletePolicy"] = policy
+    kept = fields.get("retentionPolicy")
+    if kept and not 0 < int(kept.get("retentionPeriod", 0)) <= RETENTION_SECONDS_MAX:
+        raise invalid(f"The retention period must be between 1 and {RETENTION_SECONDS_MAX} seconds.")
     return fields
 
 
