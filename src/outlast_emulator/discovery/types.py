@@ -1,7 +1,8 @@
 """The schemas of a discovery document as functions: each compiled once, when something of its type is first seen.
 
 A check gets a value and where it stands, and raises `Mismatch`. There are two kinds: what a client sends may hold nulls, and
-64-bit numbers as numbers or as texts; what a server answers may not (`strict`).
+64-bit numbers as numbers or as texts; what a server answers may not (`strict`). What a client sent is also put into the form
+in which it is answered later: 64-bit numbers become texts, and nulls within lists are gone.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ class Types:
     def _object(self, schema: dict[str, Any], strict: bool) -> Check:
         fields = {name: self._compile(one, strict) for name, one in schema.get("properties", {}).items()}
         other = self._compile(schema["additionalProperties"], strict) if "additionalProperties" in schema else None
+        properties = schema.get("properties", {})
+        texts = frozenset(name for name, one in properties.items() if one.get("format") in ("int64", "uint64"))
 
         def check(value: Any, where: str) -> None:
             if type(value) is not dict:
@@ -91,6 +94,8 @@ class Types:
                 if field is None:
                     raise _unknown(name, where)
                 field(one, f"{where}.{name}" if where else name)
+                if name in texts and type(one) is int and properties[name]["type"] == "string":
+                    value[name] = str(one)
 
         return check
 
@@ -102,9 +107,25 @@ def _array(item: Check, strict: bool) -> Check:
                 return
             raise _wrong(value, where, "a list")
         for at, one in enumerate(value):
+            if one is None:
+                raise _wrong(one, f"{where}[{at}]", "an element of a list")
             item(one, f"{where}[{at}]")
+            if not strict:
+                drop_nulls(one)
 
     return check
+
+
+def drop_nulls(value: Any) -> None:
+    """In place: an absent field and a null are the same, but where a patch removes something."""
+    if type(value) is dict:
+        for name in [name for name, one in value.items() if one is None]:
+            del value[name]
+        for one in value.values():
+            drop_nulls(one)
+    elif type(value) is list:
+        for one in value:
+            drop_nulls(one)
 
 
 def _anything(value: Any, where: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.chain import Step
 from outlast_emulator.discovery.document import Method, load, names
-from outlast_emulator.discovery.types import Mismatch
+from outlast_emulator.discovery.types import Mismatch, drop_nulls
 from outlast_emulator.errors import invalid, not_implemented, required
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
@@ -63,7 +63,7 @@ class Checker:
         return response
 
     def body(self, method_id: str, document: Any) -> None:
-        """Refuses a request's JSON if the method does not take it."""
+        """Refuses a request's JSON if the method does not take it; what is taken is put into the form of answers."""
         method = self.methods.get(method_id)
         if method is None or method.request is None or not self._switches.validate:
             return
@@ -71,6 +71,8 @@ class Checker:
             method.request(document, "")
         except Mismatch as error:
             raise invalid(error.message) from error
+        if method.verb != "PATCH":
+            drop_nulls(document)
 
     def unimplemented(self, routes: Iterable[Route]) -> list[Route]:
         """Routes for all that Google has and the emulator has not: 501, with the method's name."""

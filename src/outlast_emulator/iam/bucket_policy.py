@@ -91,7 +91,7 @@ def _binding(one: dict[str, Any]) -> dict[str, Any]:
     if one.get("condition"):
         raise not_implemented("storage.buckets.setIamPolicy with conditions")
     role, members = one.get("role"), one.get("members")
-    if role not in ROLES:
+    if not isinstance(role, str) or role not in ROLES:
         raise invalid(f"Role {role} is not supported for this resource.")
     if not isinstance(members, list) or not members:
         raise invalid("Bindings must have at least one member.")

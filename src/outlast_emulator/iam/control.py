@@ -134,7 +134,7 @@ class Control:
         seconds = body.get("lifetime_seconds", LIFETIME_SECONDS)
         if not isinstance(seconds, (int, float)):
             raise invalid("`lifetime_seconds` is a number")
-        scopes = tuple(body.get("scopes") or (CLOUD_PLATFORM,))
+        scopes = tuple(_texts(body, "scopes") or (CLOUD_PLATFORM,))
         text, _ = self._authority.token(f"{kind}:{email}", scopes, float(seconds))
         return {"access_token": text, "expires_in": seconds, "token_type": "Bearer"}
 
@@ -168,7 +168,7 @@ class Control:
     def machine(self, body: dict[str, Any]) -> dict[str, Any]:
         email = self._known_account(body)
         with self._state.change() as document:
-            document["machine"] = {"account": email, "scopes": list(body.get("scopes") or [CLOUD_PLATFORM])}
+            document["machine"] = {"account": email, "scopes": _texts(body, "scopes") or [CLOUD_PLATFORM]}
         return dict(self._state.document["machine"])
 
     def _known_account(self, body: dict[str, Any]) -> str:
@@ -189,8 +189,15 @@ def _email(body: dict[str, Any]) -> str:
     return email
 
 
+def _texts(body: dict[str, Any], name: str) -> list[str]:
+    found = body.get(name) or []
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise invalid(f"`{name}` is a list of texts")
+    return found
+
+
 def _grant(document: dict[str, Any], member: str, body: dict[str, Any]) -> None:
-    for role in body.get("roles") or []:
+    for role in _texts(body, "roles"):
         _add(document, PROJECT_POLICY, _role(role), member)
 
 
@@ -202,9 +209,9 @@ def _named_binding(body: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _role(role: Any) -> str:
-    if role not in ROLES:
+    if not isinstance(role, str) or role not in ROLES:
         raise ApiError(400, "invalid", f"no role `{role}`; there are {', '.join(sorted(ROLES))}")
-    return str(role)
+    return role
 
 
 def _add(document: dict[str, Any], resource: str, role: str, member: str) -> None:

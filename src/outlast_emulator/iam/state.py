@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import secrets
@@ -42,18 +43,23 @@ class State:
 
 
 class _Change:
+    """All of it or, if the block raises, nothing."""
+
     def __init__(self, state: State) -> None:
         self._state = state
+        self._changed: dict[str, Any] = {}
 
     def __enter__(self) -> dict[str, Any]:
         self._state._lock.acquire()
-        return self._state.document
+        self._changed = copy.deepcopy(self._state.document)
+        return self._changed
 
     def __exit__(self, kind: object, *_: object) -> None:
         try:
             if kind is None:
+                self._state.document = self._changed
+                self._state.version += 1
                 self._state._write()
-            self._state.version += 1
         finally:
             self._state._lock.release()
 
