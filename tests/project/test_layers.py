@@ -14,13 +14,15 @@ from tests.project.project_files import ROOT, SOURCE, children, contract, settin
 
 THIRD_PARTY = {
     "cli": {"click"},
+    "bundle": {"tomli", "urllib3"},
     "spec": {"tomli"},
     "google": {"urllib3", "certifi", "google"},
     "training": {"tomli"},
     "testing": {"pytest", "hypothesis", "greenlet"},
 }
 """What each package may import beside the standard library; a package that is not named: nothing. tomli only stands in
-for tomllib on Python 3.10, and only where a TOML file is read."""
+for tomllib on Python 3.10, and only where a TOML file is read; a bundle's wheels are downloaded where a job is submitted, never on
+its machine, which has nothing installed."""
 
 FORBIDDEN_NAMES = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|handlers?|services?|infos?)(_|$)")
 FUNCTION_LINES_MAX = 70
