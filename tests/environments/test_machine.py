@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from outlast.jobs.environment import Equipment
 from outlast.machine import environment as machine_environment
 from outlast.machine.environment import SEAL, find_base
 from outlast.store.registry import open_store
-from tests.environments.conftest import find_uv
+from tests.environments.conftest import BARE, find_uv
 from tests.environments.laptop import Laptop, run
 from tests.environments.wheels import make_wheel
 
@@ -80,10 +81,6 @@ def test_nobody_else_can_read_it(laptop: Laptop, equipment: Equipment) -> None:
     root = laptop.place(equipment)
     for path in (root, root.parent):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
-
-
-class Killed(BaseException):
-    pass
 
 
 def steps(laptop: Laptop, monkeypatch: pytest.MonkeyPatch, die_at: int | None) -> Iterator[int]:
@@ -214,3 +211,9 @@ def test_an_interpreter_that_is_gone_is_said_to_be(laptop: Laptop, tmp_path: Pat
     assert find_base("/gone/python", version, str(tmp_path / "bin")) == os.path.realpath(sys.executable)
     with pytest.raises(NotFound, match=r"no `python3\.99`"):
         find_base("/gone/python", "3.99", str(tmp_path / "bin"))
+
+
+def test_a_machine_needs_nothing_installed() -> None:
+    source = Path(machine_environment.__file__).parents[2]
+    code = f"import sys; sys.path.insert(0, {str(source)!r}); import outlast.machine.finder, outlast.machine.furnish"
+    subprocess.run([str(BARE), "-I", "-S", "-c", code], check=True)
