@@ -258,6 +258,19 @@ def test_a_lost_answer_to_the_last_part_is_found_by_a_question(emulator: Running
     assert _put(emulator, session, b"", "*/4").status == 200
 
 
+def test_a_session_whose_first_connection_hangs_says_so_and_serves_others(emulator: Running, bucket: str) -> None:
+    session = _begin(emulator, bucket)
+    host, port = emulator.url.split("://")[1].split(":")
+    with socket.create_connection((host, int(port))) as hanging:
+        hanging.sendall(f"PUT {session} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nsome".encode())
+        while _put(emulator, session, b"", "*/1000000").status != 503:
+            pass
+        assert emulator.put(bucket, "other", b"x").status == 200
+    while _put(emulator, session, b"", "*/4").status == 503:
+        pass
+    assert _put(emulator, session, b"data", "0-3/4").status == 200
+
+
 def test_a_session_expires(emulator: Running, bucket: str) -> None:
     session = _begin(emulator, bucket)
     assert _put(emulator, session, b"", "*/4").status == 308

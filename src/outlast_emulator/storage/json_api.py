@@ -52,7 +52,7 @@ def routes(emulator: Emulator) -> Iterable[Route]:
         ("storage.objects.move", "POST", f"{O}/{{sourceObject}}/moveTo/o/{{destinationObject}}", copies.move, True),
         ("storage.objects.insert", "POST", O, upload.insert, True),
         *(
-            ("storage.objects.insert", verb, f"{place}{O}", operation, True)
+            ("storage.objects.insert", verb, f"{place}{O}", operation, verb == "POST")
             for place in ("/upload", "/resumable/upload")
             for verb, operation in (("POST", upload.insert), ("PUT", upload.resume), ("DELETE", upload.cancel))
         ),

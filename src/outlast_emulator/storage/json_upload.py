@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -16,13 +18,15 @@ from outlast_emulator.storage.objects import check_object_name
 from outlast_emulator.storage.resources import object_resource
 from outlast_emulator.storage.settable import METADATA_BYTES_MAX, OBJECT, settable
 from outlast_emulator.storage.stored import Stored
-from outlast_emulator.storage.uploads import Plan
+from outlast_emulator.storage.uploads import Plan, Session
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
 PIECE_BYTES = 1 << 20
 METHOD = "storage.objects.insert"
+BUSY_SECONDS_MAX = 2.0
+"""A client that gave up on a connection asks on another how far it came; the first one may not have noticed yet."""
 
 
 class JsonUpload:
@@ -144,7 +148,7 @@ class JsonUpload:
 
     def _begin_resumable(self, request: Request) -> Response:
         if request.query("upload_id"):
-            return self.resume(request)
+            raise invalid("An upload is continued by PUT.", location="upload_id")
         document = request.json()
         self._emulator.check_body(METHOD, document)
         if request.headers.get("x-upload-content-type"):
@@ -166,15 +170,25 @@ class JsonUpload:
         session = self._storage.uploads.find(request.query("upload_id"))
         if session.plan.bucket != request.params["bucket"]:
             raise ApiError(404, "notFound", "Upload not found. The upload id is unknown.")
-        with session.lock:
+        with _alone(session):
             return resume(self._emulator, session, request)
 
     def cancel(self, request: Request) -> Response:
         session = self._storage.uploads.find(request.query("upload_id"))
-        with session.lock:
+        with _alone(session):
             if not session.generation:
                 self._storage.uploads.cancel(session)
         return Response(499, b"", {"content-type": "text/html; charset=UTF-8"})
+
+
+@contextmanager
+def _alone(session: Session) -> Iterator[None]:
+    if not session.lock.acquire(timeout=BUSY_SECONDS_MAX):
+        raise ApiError(503, "backendError", "Another request is writing to this upload.")
+    try:
+        yield
+    finally:
+        session.lock.release()
 
 
 def check_known(request: Request) -> None:
