@@ -41,14 +41,34 @@ def test_the_next_attempt_sees_it_again_and_what_it_held_stays(user: User) -> No
         ("nowhere", 3, "there is no"),
         (".", 2, "holds the working directory itself"),
         ("/", 2, "holds the working directory itself"),
-        ("tracked", 2, "the bundle has a `tracked` of its own"),
     ],
 )
 def test_a_wrong_link_is_refused(user: User, link: str, code: int, words: str) -> None:
-    make(user.work, {"tracked/x": b"1"})
     user.write("train.py", "")
     said = user.outlast("run", "--link", link, "train.py")
     assert said.code == code and words in said.err and "hint: " in said.err, said.err
+
+
+def test_what_is_linked_or_a_dataset_is_not_shipped_with_the_code(user: User) -> None:
+    make(user.work, {"linked/x": b"1", "data/y": b"2", "data/deep/z": b"3", "code/m.py": b"", "dataset.txt": b"4"})
+    user.write("train.py", "import os; print(sorted(os.listdir('.')), open('linked/x').read())")
+    said = user.outlast("run", "--link", "linked", "--dataset", "data", "train.py")
+    assert (said.code, said.out) == (0, "['code', 'dataset.txt', 'linked', 'train.py'] 1\n"), said.err
+    assert "Packed 3 files" in said.err and "left out" not in said.err
+    user.write("names.py", "print(open('data/y').read())")
+    assert (
+        "left out `data/y`, 1 byte: left out, but `names.py` names it"
+        in user.outlast("run", "--dataset", "data", "names.py").err
+    )
+    assert user.outlast("run", "--dataset", ".", "train.py").code == 0  # where its code lies is code too
+
+
+def test_a_link_has_no_name_of_the_bundles(user: User) -> None:
+    make(user.work, {"linked/x": b"1"})
+    make(user.root / "elsewhere", {"linked/y": b"1"})
+    user.write("train.py", "")
+    said = user.outlast("run", "--link", "linked", "--dir", "../elsewhere/linked", "train.py")
+    assert said.code == 2 and "the bundle has a `linked` of its own" in said.err and "hint: " in said.err
 
 
 def test_where_machines_are_elsewhere_a_dataset_is_what_is_meant(user: User) -> None:

@@ -52,23 +52,24 @@ def pack(
     target: Target | None = None,
     args: Sequence[str] = (),
     links: Sequence[str] = (),
+    given: Sequence[Path] = (),
     apart: Sequence[bytes] = (),
     plain: bool = False,
     on_progress: OnProgress = silent,
 ) -> Packed:
     """Ships the directory as it is now. With a target, it must be among what is shipped, and what it and `args` name is looked for too.
 
-    `links`: names that something else takes in the working directory. `apart`: beginnings of paths that
-    are never shipped. `plain`: the directory is a commit's, see `see`.
+    `links`: names that something else takes in the working directory. `given`: directories that reach the machine in another way.
+    `apart`: beginnings of paths that are never shipped. `plain`: the directory is a commit's, see `see`.
     """
     directory = _checked(directory)
     extra = [Path(os.path.abspath(one)) for one in extra]
     memory = Memory(cache)
     contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store), on_progress)
+    otherwise = _inside(directory, [path for path in given if target is None or not _holds(path, directory, target)])
+    apart = [*_inside(directory, [Path(store.url.removeprefix("file://")), cache]), *otherwise, *apart]
     with ExitStack() as stack:
-        seen = see(
-            directory, extra, [*_apart(directory, store, cache), *apart], memory, clock.now(), stack, plain=plain
-        )
+        seen = see(directory, extra, apart, memory, clock.now(), stack, plain=plain)
         if _is_there(seen, store, contents):
             assert seen.before is not None
             kept = seen.before
@@ -81,7 +82,7 @@ def pack(
         shipped = set(kept.tree.complete().paths)
         _check_target(target, shipped, directory)
         _check_links(links, shipped)
-        left_out = [one for one in left_out if one.path.partition("/")[0] not in links]
+        left_out = [one for one in left_out if not os.fsencode(f"{one.path}/").startswith(tuple(otherwise))]
         told = {one.path for one in left_out}
         named = [*named_by(directory, target, shipped), *named_by_args(directory, args, shipped)]
         left_out += [one for one in named if one.path not in told and one.path.partition("/")[0] not in links]
@@ -200,10 +201,15 @@ def _check_links(links: Sequence[str], shipped: set[bytes]) -> None:
             )
 
 
-def _apart(directory: Path, store: Store, cache: Path) -> list[bytes]:
-    """Our own places, if they lie inside of what is shipped."""
+def _holds(path: Path, directory: Path, target: Target) -> bool:
+    """Whether the target lies there: then it is code, whatever else it may be."""
+    return (directory / script_of(target)).is_relative_to(path)
+
+
+def _inside(directory: Path, paths: Sequence[Path]) -> list[bytes]:
+    """Those that lie inside of what is shipped, below it: our own places, and what reaches the machine in another way."""
     found = []
-    for path in (Path(store.url.removeprefix("file://")), cache):
+    for path in paths:
         try:
             inside = os.path.relpath(os.path.realpath(path), os.path.realpath(directory))
         except ValueError:

@@ -59,7 +59,7 @@ def select_surveyed(directory: Path, survey: Survey, text: bytes, apart: Sequenc
 def select_walked(directory: Path, text: bytes, apart: Sequence[bytes], *, honour_gitignore: bool = True) -> Selection:
     """The same rules where git has nothing to say; `.gitignore` files count too."""
     selection = Selection(os.fsencode(directory), b"", [], ours=Ignores([Ignore(text)]))
-    walk = Walk(directory, selection.ours, honour_gitignore=honour_gitignore)
+    walk = Walk(directory, selection.ours, honour_gitignore=honour_gitignore, apart=apart)
     selection.dropped += walk.skipped
     _choose(selection, walk.names, apart)
     return selection

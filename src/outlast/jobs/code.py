@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from outlast.bundle.pack import Packed, pack
 from outlast.bundle.report import LeftOut
 from outlast.jobs.asked import Asked
+from outlast.jobs.inputs import Inputs
 from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.secrets import parse_reference
@@ -60,9 +60,10 @@ def ship_code(
     code: Code,
     asked: Asked,
     target: Target,
-    links: Sequence[str],
+    inputs: Inputs,
     on_progress: OnProgress = silent,
 ) -> Packed:
+    """What is a dataset or a link is not shipped with the code too."""
     packed = pack(
         store,
         code.directory,
@@ -71,7 +72,8 @@ def ship_code(
         clock=world.clock,
         target=target,
         args=asked.args,
-        links=[os.path.basename(link) for link in links],
+        links=[os.path.basename(link) for link in inputs.links],
+        given=inputs.directories,
         apart=secret_files(asked, code.directory),
         plain=bool(code.commit),
         on_progress=on_progress,

@@ -29,6 +29,8 @@ class Inputs:
 
     config: Mapping[str, Any] | None
     links: tuple[str, ...]
+    directories: tuple[Path, ...]
+    """Those of this computer among the datasets and links: the bundle need not have them."""
 
 
 def check_inputs(asked: Asked, directory: Path, engine: Engine, code: Path) -> Inputs:
@@ -41,7 +43,8 @@ def check_inputs(asked: Asked, directory: Path, engine: Engine, code: Path) -> I
     datasets = asked.datasets or _from_config(config)
     if config is not None and asked.datasets:
         config = _overridden(config, asked.datasets)
-    return Inputs(datasets, config, _links(asked.links, directory, engine))
+    links = _links(asked.links, directory, engine)
+    return Inputs(datasets, config, links, (*map(Path, links), *_directories(datasets, directory)))
 
 
 def ship_datasets(
@@ -58,6 +61,16 @@ def ship_datasets(
 
 def datasets_of(given: tuple[Given, ...]) -> dict[str, Dataset]:
     return {one.name: one.dataset for one in given}
+
+
+def _directories(datasets: tuple[str, ...], directory: Path) -> list[Path]:
+    if not datasets:
+        return []
+    from outlast.spec.dataset import is_url, split_dataset
+
+    sources = [split_dataset(text)[1] for text in datasets]
+    paths = [Path(os.path.abspath(directory / os.path.expanduser(one))) for one in sources if not is_url(one)]
+    return [path for path in paths if path.is_dir()]
 
 
 def _from_config(config: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -46,11 +46,13 @@ def submit(world: World, asked: Asked) -> Submitted:
 
 
 def submit_many(world: World, many: Iterable[Asked]) -> list[Submitted]:
-    """The bundle is packed once for all that ship the same directories."""
+    """The bundle is packed once for all that ship the same directories, less the same data."""
     packed: dict[tuple[object, ...], Plan] = {}
     submitted: list[Submitted] = []
     for asked in many:
-        key = (asked.directory, asked.extra_dirs, asked.home, asked.git, asked.links)
+        data = (asked.links, asked.datasets, asked.config_files)
+        values = tuple(value for value in asked.config_values if value.startswith("dataset."))
+        key = (asked.directory, asked.extra_dirs, asked.home, asked.git, data, values)
         planned = plan(world, asked, shipped=packed.get(key))
         packed[key] = planned
         submitted.append(carry_out(world, planned))
