@@ -148,7 +148,7 @@ class JsonUpload:
 
     def _begin_resumable(self, request: Request) -> Response:
         if request.query("upload_id"):
-            raise invalid("An upload is continued by PUT.", location="upload_id")
+            return self.resume(request)  # as gcsfs continues an upload
         document = request.json()
         self._emulator.check_body(METHOD, document)
         if request.headers.get("x-upload-content-type"):
@@ -170,20 +170,21 @@ class JsonUpload:
         session = self._storage.uploads.find(request.query("upload_id"))
         if session.plan.bucket != request.params["bucket"]:
             raise ApiError(404, "notFound", "Upload not found. The upload id is unknown.")
-        with _alone(session):
+        # What comes by POST may be served by the loop, which waits for nobody.
+        with _alone(session, BUSY_SECONDS_MAX if request.verb == "PUT" else 0.0):
             return resume(self._emulator, session, request)
 
     def cancel(self, request: Request) -> Response:
         session = self._storage.uploads.find(request.query("upload_id"))
-        with _alone(session):
+        with _alone(session, BUSY_SECONDS_MAX):
             if not session.generation:
                 self._storage.uploads.cancel(session)
         return Response(499, b"", {"content-type": "text/html; charset=UTF-8"})
 
 
 @contextmanager
-def _alone(session: Session) -> Iterator[None]:
-    if not session.lock.acquire(timeout=BUSY_SECONDS_MAX):
+def _alone(session: Session, seconds: float) -> Iterator[None]:
+    if not session.lock.acquire(timeout=seconds):
         raise ApiError(503, "backendError", "Another request is writing to this upload.")
     try:
         yield
