@@ -12,18 +12,12 @@ from outlast.cli.app import ALIASES, COMMANDS, build
 from tests.cli.user import User
 
 NOT_YET = (
-    "evaluate",
-    "push",
-    "delete",
-    "prune",
     "init",
-    "doctor",
     "audit",
     "sync",
     "ssh",
     "image",
     "catalog",
-    "emulator",
 )
 
 

@@ -122,6 +122,39 @@ def test_another_target_of_the_same_bundle_gets_its_own_arguments_only(laptop: L
     assert result_in(of, job).metrics == {"args": 1.0}
 
 
+def test_data_configuration_and_secrets_are_those_that_trained(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
+    (laptop.work / "judge.py").write_text(
+        "import os, outlast\n"
+        "config = outlast.config()\n"
+        "outlast.log(rows=len((outlast.dataset() / 'rows.txt').read_text()), rate=config['rate'], depth=config['model']['depth'],\n"
+        "            token=len(os.environ['TOKEN']), flag=int(os.environ['FLAG']))\n"
+    )
+    data = laptop.work.parent / "data"
+    data.mkdir()
+    (data / "rows.txt").write_text("12345")
+    (laptop.work / "c.json").write_text('{"rate": 3, "model": {"depth": 2, "width": 4}}')
+    monkeypatch.setenv("CANARY", "0123456789")
+    asked = replace(
+        ask(laptop, "trained"),
+        datasets=(str(data),),
+        config_files=("c.json",),
+        secrets={"TOKEN": "env:CANARY"},
+        env={"FLAG": "7"},
+    )
+    of = submit(laptop.world(), asked).job
+    assert wait(laptop.world(), of).state == "succeeded"
+    (data / "rows.txt").unlink()
+    (laptop.work / "c.json").unlink()
+    job = evaluate(laptop.world(), of, wanted(laptop, target="judge.py")).job
+    assert wait(laptop.world(), job).state == "succeeded", log_of(job)
+    assert result_in(of, job).metrics == {"rows": 5.0, "rate": 3.0, "depth": 2.0, "token": 10.0, "flag": 7.0}
+    other = wanted(laptop, target="judge.py")
+    other = replace(other, asked=replace(other.asked, config_values=("model.depth=9",)))
+    job = evaluate(laptop.world(), of, other).job
+    assert wait(laptop.world(), job).state == "succeeded", log_of(job)
+    assert (result_in(of, job).metrics["depth"], result_in(of, job).metrics["rate"]) == (9.0, 3.0)
+
+
 def test_nothing_that_costs_money_is_taken_over(laptop: Laptop) -> None:
     asked = replace(ask(laptop, "trained"), cpus=2, retries=3, max_run_seconds=5000.0, labels={"a": "b"})
     of = submit(laptop.world(), asked).job
@@ -199,6 +232,23 @@ def test_a_job_without_anything_to_evaluate_and_an_evaluation_are_refused(laptop
     with pytest.raises(UsageError, match="`--setup` says how code is shipped"):
         refused = wanted(laptop)
         evaluate(laptop.world(), of, replace(refused, asked=replace(refused.asked, setup="x.sh")))
+
+
+def test_a_script_that_does_not_know_outlast_finds_the_files_where_it_keeps_them(laptop: Laptop) -> None:
+    (laptop.work / "plain.py").write_text(
+        "import os, sys\n"
+        "if 'evaluate' in sys.argv:\n"
+        "    import outlast\n"
+        "    outlast.log(size=len(open('ckpt/model.txt').read()))\n"
+        "else:\n"
+        "    open('ckpt/model.txt', 'w').write('weights')\n"
+    )
+    of = submit(laptop.world(), replace(laptop.asked("plain", "plain.py"), checkpoint_dir="ckpt")).job
+    assert wait(laptop.world(), of).state == "succeeded"
+    job = evaluate(laptop.world(), of, wanted(laptop)).job
+    assert wait(laptop.world(), job).state == "succeeded", log_of(job)
+    assert result_in(of, job).metrics == {"size": 7.0}
+    assert job.folder.read_head().head.checkpoints == (), "what was only read is no checkpoint of its own"
 
 
 def test_a_script_that_only_left_outputs_can_be_evaluated(laptop: Laptop) -> None:

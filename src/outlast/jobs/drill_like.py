@@ -32,6 +32,7 @@ def _asked_for(spec: Spec) -> dict[str, object]:
         "on": spec.engine,
         "name": spec.name,
         "env": dict(spec.env),
+        "secrets": dict(spec.secrets),
         "cpus": spec.machine.cpus,
         "gpus": spec.machine.gpus,
         "stall_seconds": spec.stall_seconds,
