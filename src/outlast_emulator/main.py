@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from outlast_emulator.emulator import Emulator
+from outlast_emulator.storage.database import OtherFormat
 from outlast_emulator.storage.model import InUse
 from outlast_emulator.variables import variables
 from outlast_emulator.wire.certificate import Tls
@@ -38,6 +39,12 @@ def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[s
         emulator = Emulator(data, time_scale=time_scale)
     except InUse:
         sys.stderr.write(f"error: another emulator uses `{data}`\n\nhint: end it, or choose another `--data`\n")
+        return 2
+    except OtherFormat as error:
+        sys.stderr.write(f"error: `{data}` cannot be used: {error}\n\nhint: choose another `--data`\n")
+        return 2
+    except OSError as error:
+        sys.stderr.write(f"error: `{data}`: {error.strerror}\n\nhint: choose another `--data`\n")
         return 2
     try:
         server = Server(emulator, port=port, tls=Tls(data / "tls"))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,39 @@ def test_values_that_cannot_be_are_refused(options: list[str]) -> None:
 
     assert ended.returncode == 2
     assert options[0] in ended.stderr
+
+
+def test_json_and_a_command_do_not_go_together() -> None:
+    ended = subprocess.run([*OUTLAST, "emulator", "--json", "--", "echo", "a b"], capture_output=True, text=True)
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "`outlast emulator -- echo 'a b'`" in ended.stderr
+
+
+def test_data_of_another_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    with running(tmp_path) as emulator:
+        emulator.make_bucket("kept")
+    with closing(sqlite3.connect(tmp_path / "storage" / "storage.db")) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+    ended = subprocess.run(
+        [*OUTLAST, "emulator", "--data", str(tmp_path), "--", "true"], capture_output=True, text=True
+    )
+
+    assert ended.returncode == 2
+    assert "hint:" in ended.stderr
+    assert "99" in ended.stderr
+
+
+def test_a_data_directory_that_cannot_be_made_is_named_with_what_helps(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    data = str(tmp_path / "file" / "data")
+
+    ended = subprocess.run([*OUTLAST, "emulator", "--data", data, "--", "true"], capture_output=True, text=True)
+
+    assert ended.returncode == 2
+    assert data in ended.stderr
+    assert "hint:" in ended.stderr
 
 
 def test_the_time_scale_shortens_what_google_takes_long_for(tmp_path: Path) -> None:

@@ -271,6 +271,25 @@ def test_a_session_whose_first_connection_hangs_says_so_and_serves_others(emulat
     assert _put(emulator, session, b"data", "0-3/4").status == 200
 
 
+def test_an_object_and_the_end_of_its_upload_are_written_as_one(
+    emulator: Running, bucket: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert emulator.inside is not None
+    session = _begin(emulator, bucket, more="&ifGenerationMatch=0")
+
+    def broken(*arguments: object) -> None:
+        raise RuntimeError("as if the process ended here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(emulator.inside.storage.uploads, "complete", broken)
+        assert _put(emulator, session, b"data", "0-3/4").status == 500
+    assert "as if the process ended here" in capfd.readouterr().err
+
+    assert emulator.get(bucket, "it").status == 404
+    assert _put(emulator, session, b"", "*/4").status == 200
+    assert emulator.get(bucket, "it", alt="media").body == b"data"
+
+
 def test_a_session_expires(emulator: Running, bucket: str) -> None:
     session = _begin(emulator, bucket)
     assert _put(emulator, session, b"", "*/4").status == 308

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from outlast.cli.app import Command
@@ -28,7 +30,14 @@ def command(port: int, data: str | None, time_scale: float, as_json: bool, comma
     from outlast_emulator.main import main
 
     if time_scale <= 0:
-        raise UsageError(f"`--time-scale` is `{time_scale:g}`, and that is not above 0", hint="`outlast emulator --help`")
+        raise UsageError(
+            f"`--time-scale` is `{time_scale:g}`, and that is not above 0", hint="`outlast emulator --help`"
+        )
+    if as_json and command:
+        raise UsageError(
+            "`--json` prints the variables, and with COMMAND nothing is printed: they are set for it",
+            hint=f"`outlast emulator -- {shlex.join(command)}`",
+        )
     options = ["--port", str(port), "--time-scale", str(time_scale)]
     if data is not None:
         options += ["--data", data]

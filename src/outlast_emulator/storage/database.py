@@ -32,6 +32,14 @@ CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WI
 """
 
 
+FORMAT = 1
+"""Of the tables; it goes up when they change."""
+
+
+class OtherFormat(Exception):
+    """The data was written by another version of the emulator."""
+
+
 class Database:
     """`with database.write():` is one transaction; `database.rows` reads. Both may be used by any thread."""
 
@@ -41,7 +49,12 @@ class Database:
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
         for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=OFF", "cache_size=-65536"):
             self._connection.execute(f"PRAGMA {pragma}")
+        found = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, FORMAT):
+            self._connection.close()
+            raise OtherFormat(f"its format is {found}, and this version reads {FORMAT}")
         self._connection.executescript(_SCHEMA)
+        self._connection.execute(f"PRAGMA user_version = {FORMAT}")
         self._last_id = self._highest_id()
         self._after: list[Callable[[], None]] = []
 

@@ -18,6 +18,10 @@ from outlast_emulator.storage.usage import Usage
 from outlast_emulator.switches import Switches
 
 
+BUSY = 5
+"""SQLITE_BUSY"""
+
+
 class Storage:
     """Refusals are `ApiError`s with Google's statuses and reasons. Safe for any number of threads."""
 
@@ -26,7 +30,11 @@ class Storage:
         try:
             self.database = Database(root / "storage.db", clock)
         except sqlite3.OperationalError as error:
-            raise InUse(root) from error
+            if (
+                getattr(error, "sqlite_errorcode", BUSY) == BUSY
+            ):  # Python 3.10 does not say; the usual reason is this one
+                raise InUse(root) from error
+            raise OSError(0, f"the database cannot be opened: {error}", str(root)) from error
         self.contents = Contents(root / "contents", self.database)
         self.buckets = Buckets(self.database, clock, switches)
         self.usage = Usage(clock, self._sizes())
