@@ -17,7 +17,6 @@ from outlast_emulator.storage.uploads import Uploads
 from outlast_emulator.storage.usage import Usage
 from outlast_emulator.switches import Switches
 
-
 BUSY = 5
 """SQLITE_BUSY"""
 
