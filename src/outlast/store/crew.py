@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,24 +26,22 @@ class Crew:
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="outlast-store")
         return self._pool.submit(call)
 
-    def each(self, calls: Iterable[Callable[[], T]], between: Callable[[], None]) -> None:
+    def each(self, calls: Iterable[Callable[[], object]], between: Callable[[], None]) -> None:
         """All of them, a few at a time, the first ones first. The first error is raised when no other is running any more.
 
         `between` is called by this thread while it waits, and may raise too: what has not begun never does.
         """
-        running: set[Future[T]] = set()
-        pending = iter(calls)
+        row = _Row(iter(calls))
+        workers = [self.submit(row.work) for _ in range(self.threads)]
         try:
-            for call in pending:
-                running.add(self.submit(call))
-                while len(running) >= 2 * self.threads:
-                    running = self._some(running, between)
-            while running:
-                running = self._some(running, between)
+            while wait(workers, timeout=LOOK_SECONDS).not_done:
+                between()
         finally:
-            for one in running:
-                one.cancel()
-            wait(running)
+            row.over = True
+            wait(workers)
+        if row.errors:
+            raise row.errors[0]
+        between()
 
     def ahead(self, calls: Iterable[Callable[[], T]]) -> Iterator[T]:
         """Their answers in order, each asked for before it is needed."""
@@ -59,12 +57,26 @@ class Crew:
             for one in running:
                 one.cancel()
 
-    def _some(self, running: set[Future[T]], between: Callable[[], None]) -> set[Future[T]]:
-        done, rest = wait(running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-        for one in done:
-            one.result()
-        between()
-        return rest
+
+class _Row:
+    """Calls that wait for a free thread; whoever is free takes the next one."""
+
+    def __init__(self, calls: Iterator[Callable[[], object]]) -> None:
+        self._calls = calls
+        self._taking = threading.Lock()
+        self.errors: list[BaseException] = []
+        self.over = False
+
+    def work(self) -> None:
+        try:
+            while not self.over and not self.errors:
+                with self._taking:
+                    call = next(self._calls, None)
+                if call is None:
+                    return
+                call()
+        except BaseException as error:  # noqa: BLE001  the edge of a thread: raised again by whoever waits
+            self.errors.append(error)
 
 
 class Gauge:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import secrets
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -115,25 +117,29 @@ class GcsStore:
 
     def upload_many(self, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
         done = Gauge()
-        stopped = False
+        ended = threading.Event()
 
         def watched(upload: Upload) -> Iterator[bytes]:
             for chunk in upload.chunks():
-                if stopped:
-                    raise _Stopped
+                if ended.is_set():
+                    raise _Ended
                 yield chunk
                 done.add(len(chunk))
+
+        def send(upload: Upload) -> None:
+            with _setting(ended):
+                self._upload_again(upload.key, partial(watched, upload))
+
+        def look() -> None:
+            with _setting(ended):
+                between(done.value)
 
         def calls() -> Iterator[Callable[[], None]]:
             for upload in uploads:
                 check_key(upload.key)
-                yield partial(self._upload_again, upload.key, partial(watched, upload))
+                yield partial(send, upload)
 
-        try:
-            self._crew.each(calls(), lambda: between(done.value))
-        finally:
-            stopped = True
-        between(done.value)
+        self._crew.each(calls(), look)
 
     def delete(self, key: str, *, if_generation: int | None = None) -> None:
         check_key(key)
@@ -281,8 +287,18 @@ class GcsStore:
         return f"cannot {verb} `{self.url}/{key}`"
 
 
-class _Stopped(Exception):
-    """Another upload of the same batch has failed."""
+class _Ended(Exception):
+    """Another upload of the same batch has failed, or nobody wants them any more."""
+
+
+@contextmanager
+def _setting(ended: threading.Event) -> Iterator[None]:
+    """Whoever fails ends all the others at their next chunk."""
+    try:
+        yield
+    except BaseException:
+        ended.set()
+        raise
 
 
 def _is_key(key: str) -> bool:

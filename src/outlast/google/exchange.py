@@ -1,0 +1,158 @@
+"""HTTP/1.1 on a connected socket: one request, one answer, and not a byte more than is needed.
+
+Ten thousand small objects are ten thousand of these, and the standard library's way of reading one answer's head costs more than
+all the rest of a request together.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+
+from outlast.google.wire import Answer, Request
+
+HEAD_BYTES_MAX = 256 << 10
+RECEIVE_BYTES = 256 << 10
+JOINED_BYTES_MAX = 64 << 10
+"""A body up to so long goes out with its head."""
+
+BODILESS = (204, 304)
+
+
+class Broken(Exception):
+    """What came is no answer, or not all of one."""
+
+
+def exchange(sock: socket.socket, request: Request, host: str, target: str) -> tuple[Answer, bool]:
+    """(the answer, whether the connection can be used again). `Broken`, or the socket's own errors."""
+    reader = _Reader(sock)
+    try:
+        _send(sock, request, host, target)
+    except OSError:
+        # A server that refuses a body answers before it has read it, and hangs up: the answer says more than the error.
+        answer, _ = reader.answer()
+        return answer, False
+    return reader.answer()
+
+
+def _send(sock: socket.socket, request: Request, host: str, target: str) -> None:
+    body = request.body
+    chunks = () if body is None else (body,) if isinstance(body, bytes) else tuple(body)
+    size = sum(map(len, chunks))
+    headers: dict[str, str] = {"Host": host, **request.headers}
+    if body is not None or request.method in ("POST", "PUT"):
+        headers["Content-Length"] = str(size)
+    head = _head(request.method, target, headers)
+    if size <= JOINED_BYTES_MAX:
+        sock.sendall(b"".join((head, *chunks)))
+        return
+    sock.sendall(head)
+    for chunk in chunks:
+        sock.sendall(chunk)
+
+
+def _head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
+    if not target.isascii() or not target.isprintable() or " " in target:
+        raise Broken(f"`{target[:80]}` is no address")
+    lines = [f"{method} {target} HTTP/1.1"]
+    for name, value in headers.items():
+        if not value.isprintable():
+            raise Broken(f"the header `{name}` has a line end in it")
+        lines.append(f"{name}: {value}")
+    return "\r\n".join((*lines, "\r\n")).encode("latin-1")
+
+
+class _Reader:
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._held = b""
+
+    def answer(self) -> tuple[Answer, bool]:
+        while True:
+            version, status, headers = self._head()
+            if status >= 200:
+                break  # 1xx: the answer is still to come
+        keeps = version == b"HTTP/1.1" and headers.get("connection", "").lower() != "close"
+        if status in BODILESS:
+            body = b""
+        elif headers.get("transfer-encoding", "").lower() == "chunked":
+            body = self._chunked()
+        elif "content-length" in headers:
+            body = self._exactly(_number(headers["content-length"], 10))
+        else:
+            keeps = False
+            body = self._rest()
+        return Answer(status, headers, body), keeps and not self._held
+
+    def _head(self) -> tuple[bytes, int, dict[str, str]]:
+        first, *lines = self._until(b"\r\n\r\n", HEAD_BYTES_MAX).split(b"\r\n")
+        words = first.split(None, 2)
+        if len(words) < 2 or words[0] not in (b"HTTP/1.1", b"HTTP/1.0") or len(words[1]) != 3:
+            raise Broken("what came is not HTTP")
+        headers: dict[str, str] = {}
+        for line in lines:
+            name, colon, value = line.decode("latin-1").partition(":")
+            if not colon or not name or name != name.strip():
+                raise Broken("what came is not HTTP")
+            name, value = name.lower(), value.strip()
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        return words[0], _number(words[1].decode("latin-1"), 10), headers
+
+    def _chunked(self) -> bytes:
+        pieces: list[bytes] = []
+        while True:
+            line = self._until(b"\r\n", HEAD_BYTES_MAX)
+            size = _number(line.partition(b";")[0].strip().decode("latin-1"), 16)
+            if size == 0:
+                break
+            pieces.append(self._exactly(size))
+            if self._exactly(2) != b"\r\n":
+                raise Broken("a piece of the answer has no end")
+        while self._until(b"\r\n", HEAD_BYTES_MAX):
+            continue  # what trails the body is nobody's concern
+        return b"".join(pieces)
+
+    def _until(self, end: bytes, bytes_max: int) -> bytes:
+        while (at := self._held.find(end)) < 0:
+            if len(self._held) > bytes_max:
+                raise Broken("the head of the answer has no end")
+            self._held += self._more()
+        found, self._held = self._held[:at], self._held[at + len(end) :]
+        return found
+
+    def _exactly(self, size: int) -> bytes:
+        if len(self._held) >= size:
+            found, self._held = self._held[:size], self._held[size:]
+            return found
+        pieces, left = [self._held], size - len(self._held)
+        self._held = b""
+        while left:
+            piece = self._sock.recv(min(left, RECEIVE_BYTES))
+            if not piece:
+                raise Broken(f"the answer broke off, {left} bytes before its end")
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
+
+    def _rest(self) -> bytes:
+        pieces = [self._held]
+        self._held = b""
+        while piece := self._sock.recv(RECEIVE_BYTES):
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _more(self) -> bytes:
+        piece = self._sock.recv(RECEIVE_BYTES)
+        if not piece:
+            raise Broken("the connection was closed without an answer")
+        return piece
+
+
+def _number(text: str, base: int) -> int:
+    """Digits only: `int` takes signs, spaces and underscores too."""
+    if not text or not text.isascii() or not text.isalnum():
+        raise Broken(f"`{text[:20]}` is no number")
+    try:
+        return int(text, base)
+    except ValueError:
+        raise Broken(f"`{text[:20]}` is no number") from None
