@@ -16,10 +16,8 @@ LARGE = random.Random(3).randbytes(12 << 20)
 
 @pytest.fixture
 def files(emulator: Running) -> gcsfs.GCSFileSystem:
-    gcsfs.GCSFileSystem.clear_instance_cache()
-    found = gcsfs.GCSFileSystem(project="emulated", token="anon", endpoint_url=emulator.url)
-    found.invalidate_cache()
-    return found
+    options = {"skip_instance_cache": True, "use_listings_cache": False}
+    return gcsfs.GCSFileSystem(project="emulated", token="anon", endpoint_url=emulator.url, **options)
 
 
 def test_files_are_written_listed_read_and_removed(files: gcsfs.GCSFileSystem) -> None:
