@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from outlast.store.one_by_one import OneByOne
 from outlast.store.store import Entry, Store, Stored
 
 GIVE_UP_SECONDS = 60.0
@@ -59,7 +60,7 @@ class Turns:
                 self._condition.notify_all()
 
 
-class Stepping:
+class Stepping(OneByOne):
     """A store as one of the two programs sees it."""
 
     def __init__(self, store: Store, turns: Turns, who: int) -> None:

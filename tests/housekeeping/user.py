@@ -52,6 +52,7 @@ class User:
     directory: Path
     store: MemoryStore = field(default_factory=MemoryStore)
     engine: NoMachines = field(default_factory=NoMachines)
+    datasets: tuple[str, ...] = ()
 
     @property
     def work(self) -> Path:
@@ -70,7 +71,7 @@ class User:
         )
 
     def asked(self, job_id: str) -> Asked:
-        return Asked(target="train.py", directory=str(self.work), job_id=job_id)
+        return Asked(target="train.py", directory=str(self.work), job_id=job_id, datasets=self.datasets)
 
     def job(self, job_id: str) -> Job:
         return Job.of(self.world().home(), job_id)
