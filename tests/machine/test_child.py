@@ -109,6 +109,8 @@ def test_the_library_is_told_about_its_attempt(bench: Bench) -> None:
         "workers": 1,
         "resumed_step": 40,
         "adopted": False,
+        "evaluation": False,
+        "continue_steps": False,
         "allow_changed": False,
         "steps_max": 9,
         "save_steps": None,
