@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +20,14 @@ from outlast_emulator.iam.authority import Authority
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Router
+from outlast_emulator.storage.lifecycle import Lifecycle
 from outlast_emulator.storage.model import Storage
 from outlast_emulator.switches import Switches
 
 PROJECT = "emulated"
 PROJECT_NUMBER = 424242424242
+LIFECYCLE_SECONDS = 10.0
+"""Between two looks at the buckets' rules."""
 
 
 class Emulator:
@@ -44,6 +48,7 @@ class Emulator:
         self.record = Record(os.environ.get(RECORD, ""))
         self.authority = Authority(data / "iam", self.clock, self.switches)
         self.storage = Storage(data / "storage", self.clock, self.switches)
+        self.lifecycle = Lifecycle(self.storage, data / "xml-uploads", self.clock)
         self.ledger = Ledger(self.storage, self.record)
         self.check_body: Callable[[str, dict[str, Any]], None] = _no_check
         """For a body that is not the whole of a request (the first part of a multipart upload): refused as Google refuses
@@ -58,6 +63,7 @@ class Emulator:
         steps: list[Step] = [make_step(self) for make_step in STEPS]
         self._serve = joined(steps)
         self._closed = False
+        self._lifecycle_at = self.clock.monotonic()
 
     @property
     def calm(self) -> bool:
@@ -94,6 +100,16 @@ class Emulator:
     def tick(self) -> None:
         """About once a second, from the server's loop."""
         self.ledger.keep_changes()
+        if self.clock.monotonic() - self._lifecycle_at > LIFECYCLE_SECONDS:
+            self._lifecycle_at = self.clock.monotonic()
+            threading.Thread(target=self._carry_out_lifecycle, daemon=True).start()
+
+    def _carry_out_lifecycle(self) -> None:
+        try:
+            self.lifecycle.carry_out()
+        except Exception:
+            if not self._closed:
+                raise
 
     def close(self) -> None:
         self._closed = True

@@ -31,6 +31,7 @@ def routes(emulator: Emulator) -> Iterable[Route]:
         ("POST", "switches", surface.set_switches),
         ("GET", "clock", surface.get_clock),
         ("POST", "clock", surface.set_clock),
+        ("POST", "lifecycle", surface.carry_out_lifecycle),
         ("GET", "ledger", surface.ledger),
         ("GET", "operations", surface.operations),
         ("GET", "requests", surface.requests),
@@ -110,6 +111,10 @@ class Surface:
         """{"skew_seconds": 86400}: the emulator's time is a day ahead of the system's."""
         self._emulator.clock.skew_seconds = float(request.json()["skew_seconds"])
         return self.get_clock(request)
+
+    def carry_out_lifecycle(self, request: Request) -> dict[str, Any]:
+        """Now, not some seconds later."""
+        return dict(self._emulator.lifecycle.carry_out())
 
     # -------------------------------------------------------------------------------------------------------- observing
 

@@ -10,6 +10,7 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage.buckets import Bucket
 from outlast_emulator.storage.conditions import asked
+from outlast_emulator.storage.lifecycle import check_rules
 from outlast_emulator.storage.listing import position
 from outlast_emulator.storage.resources import bucket_resource
 from outlast_emulator.storage.settable import BUCKET, patched, settable
@@ -143,6 +144,7 @@ def completed(fields: dict[str, Any], switches: Switches) -> dict[str, Any]:
     for name, inner in UNKNOWN:
         if (fields.get(name) or {}).get(inner):
             raise not_implemented(f"storage.buckets: {name}.{inner}")
+    check_rules(fields.get("lifecycle") or {})
     access = dict(fields.get("iamConfiguration") or {})
     uniform = dict(access.get("uniformBucketLevelAccess") or access.get("bucketPolicyOnly") or {"enabled": False})
     access["uniformBucketLevelAccess"] = access["bucketPolicyOnly"] = uniform
