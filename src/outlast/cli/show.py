@@ -76,7 +76,8 @@ def _print_facts(status: Status) -> None:
     spec = status.spec
     args = status.launch.args if status.launch.args is not None else spec.args
     machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
-    code = spec.provenance.commit[:12] + (" with changes" if spec.provenance.dirty else "")
+    code = f", commit {spec.provenance.commit[:12]}" if spec.provenance.commit else ""
+    code += (" with changes" if code else ", never committed") if spec.provenance.dirty else ""
     facts = [
         ("why" if status.final else "waits", shown(status.why)),
         ("target", shown(" ".join([spec.target.value, quoted(args)])).rstrip()),
@@ -87,7 +88,7 @@ def _print_facts(status: Status) -> None:
         ),
         (
             "submitted",
-            f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{f', commit {code}' if code else ''}",
+            f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{code}",
         ),
         ("began with", began_with(status)),
         ("evaluates", evaluates(spec)),
