@@ -82,10 +82,12 @@ def pack(
         shipped = set(kept.tree.complete().paths)
         _check_target(target, shipped, directory)
         _check_links(links, shipped)
+        left_out = [one for one in left_out if not os.fsencode(f"{one.path}/").startswith(tuple(otherwise))]
         told = {one.path for one in left_out}
         named = [*named_by(directory, target, shipped), *named_by_args(directory, args, shipped)]
         left_out += [one for one in named if one.path not in told and one.path.partition("/")[0] not in links]
-        left_out = [one for one in left_out if not os.fsencode(f"{one.path}/").startswith(tuple(otherwise))]
+        # A script may well say `data` and mean its dataset; a file in it that it names is not where it looks.
+        left_out = [one for one in left_out if os.fsencode(f"{one.path}/") not in otherwise]
     return Packed(
         digest=kept.digest,
         files=kept.files,
