@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import re
 from collections.abc import Iterator
@@ -103,6 +104,15 @@ def test_ranges_are_read(one: Running, wanted: str, status: int, body: bytes | N
     answer = one.call("GET", "/one/a", headers={"range": wanted})
     assert answer.status == status
     assert answer.body == body if body is not None else code(answer) == "InvalidRange"
+
+
+def test_what_is_stored_compressed_is_sent_plain_to_those_who_take_nothing_else(one: Running) -> None:
+    packed = gzip.compress(b"plain")
+    one.call("PUT", "/one/a", packed, {"content-encoding": "gzip"})
+    assert one.call("GET", "/one/a", headers={"accept-encoding": "gzip"}).body == packed
+    plain = one.call("GET", "/one/a", headers={"accept-encoding": "identity"})
+    assert plain.body == b"plain" and "content-encoding" not in plain.headers
+    assert plain.headers["x-goog-stored-content-encoding"] == "gzip"
 
 
 def test_what_a_reader_has_already_is_not_sent_again(one: Running) -> None:

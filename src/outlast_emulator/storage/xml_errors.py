@@ -30,6 +30,7 @@ _BY_REASON = {
     "required": ("AuthenticationRequired", "Authentication required."),
     "authError": ("AuthenticationRequired", "Authentication required."),
     "rateLimitExceeded": ("SlowDown", "Please reduce your request rate."),
+    "requestedRangeNotSatisfiable": ("InvalidRange", "The requested range cannot be satisfied."),
     "conflict": ("Conflict", ""),
     "notImplemented": ("NotImplemented", ""),
     "uploadTooLarge": ("EntityTooLarge", ""),

@@ -199,27 +199,6 @@ def _hashes(stored: Stored) -> str:
     return f"{found}, md5={md5_text(stored)}" if stored.md5 else found
 
 
-def byte_range(request: Request, size: int) -> tuple[int, int] | None:
-    """(first, length) of the header Range; None: all of it. 416 if it lies outside."""
-    found = re.fullmatch(r"bytes=(\d*)-(\d*)", request.headers.get("range", "").replace(" ", ""))
-    if found is None or found[0] == "bytes=-":
-        return None
-    first, last = found[1], found[2]
-    if not first:
-        length = min(int(last), size)
-        start = size - length
-    else:
-        start = int(first)
-        if last and int(last) < start:
-            return None
-        length = (min(int(last), size - 1) if last else size - 1) - start + 1
-    if length <= 0 or start >= size:
-        error = XmlError(416, "InvalidRange", "The requested range cannot be satisfied.")
-        error.headers["content-range"] = f"bytes */{size}"
-        raise error
-    return start, length
-
-
 def without_md5(content: Content) -> Content:
     """What was put together of parts has no md5 in Cloud Storage."""
     return content._replace(md5=b"")

@@ -12,6 +12,7 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.storage import xml_headers as headers
 from outlast_emulator.storage.contents import Content
+from outlast_emulator.storage.media import download
 from outlast_emulator.storage.stored import Stored
 from outlast_emulator.storage.xml_errors import XML_TYPE, XmlError
 
@@ -28,20 +29,14 @@ class XmlObjects:
 
     def get(self, request: Request) -> Response:
         stored = self._find(request)
-        part = headers.byte_range(request, stored.size)
-        answered = headers.read(stored)
-        if part is None:
-            body = b"" if request.verb == "HEAD" else self._storage.objects.open(stored)
-            return self._sized(request, Response(200, body, answered), stored.size)
-        start, length = part
-        answered["content-range"] = f"bytes {start}-{start + length - 1}/{stored.size}"
-        body = b"" if request.verb == "HEAD" else self._storage.objects.open(stored, start, length)
-        return self._sized(request, Response(206, body, answered), length)
-
-    def _sized(self, request: Request, response: Response, size: int) -> Response:
-        """An answer to HEAD has the length of what GET would send."""
         if request.verb == "HEAD":
-            response.headers["content-length"] = str(size)
+            # An answer to HEAD has the length of what GET would send.
+            return Response(200, b"", {**headers.read(stored), "content-length": str(stored.size)})
+        response = download(self._storage.objects, stored, request)
+        known = headers.read(stored)
+        if "content-encoding" not in response.headers:
+            known.pop("content-encoding", None)
+        response.headers = {**response.headers, **known}
         return response
 
     def put(self, request: Request) -> Response:
