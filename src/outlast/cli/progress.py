@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from outlast.cli.table import cut
 from outlast.cli.terminal import WIDTH_UNKNOWN, paint, width
@@ -20,17 +19,23 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 ASCII_BAR = " #"
 
 
-@contextmanager
-def shown_progress(clock: Clock = SYSTEM) -> Iterator[OnProgress]:
-    """The hook for a library; where nobody could see a bar, it costs nothing and writes nothing."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield silent
-        return
-    bar = Bar(clock, _write, width(sys.stderr) or WIDTH_UNKNOWN, blocks=fancy(sys.stderr))
-    try:
-        yield bar
-    finally:
-        bar.clear()
+class shown_progress:
+    """`with shown_progress() as on_progress`: the hook for a library. Where nobody could see a bar, it costs and writes nothing."""
+
+    def __init__(self, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
+        self._bar: Bar | None = None
+
+    def __enter__(self) -> OnProgress:
+        if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+            return silent
+        columns = width(sys.stderr) or WIDTH_UNKNOWN
+        self._bar = Bar(self._clock, _write, columns, blocks=fancy(sys.stderr))
+        return self._bar
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.clear()
 
 
 def fancy(stream: object) -> bool:
