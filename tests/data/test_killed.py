@@ -114,7 +114,41 @@ def test_a_machine_killed_while_it_puts_a_dataset_in_place_leaves_none(
     folder = tmp_path / "machine" / "datasets"
     assert [name for name in os.listdir(folder) if not name.startswith(".")] == []
     assert contents(placed(store, tmp_path / "machine", pushed.digest)) == contents(root)
-    assert not [name for name in os.listdir(folder) if not name.endswith(".lock") and name != pushed.digest]
+    assert {name.lstrip(".").partition(".")[2] for name in os.listdir(folder)} == {"", "lock", "seal"}
+
+
+def rewrite(root: Path) -> None:
+    (root / "class1" / "000001.bin").write_bytes(b"changed")
+
+
+def rewrite_with_its_old_time(root: Path) -> None:
+    path = root / "class1" / "000001.bin"
+    before = path.stat()
+    path.write_bytes(b"y" * before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def add(root: Path) -> None:
+    (root / ".cache").write_bytes(b"as some libraries do")
+
+
+def remove(root: Path) -> None:
+    (root / "class1" / "000001.bin").unlink()
+
+
+@pytest.mark.parametrize("change", [rewrite, rewrite_with_its_old_time, add, remove], ids=lambda one: one.__name__)
+def test_what_a_trainer_has_done_to_a_dataset_the_next_one_does_not_see(
+    store: DirectoryStore, tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    root = many(tmp_path / "data", 20)
+    pushed = push(store, root, cache=tmp_path / "cache")
+    place = placed(store, tmp_path / "machine", pushed.digest)
+    inode = place.stat().st_ino
+    assert placed(store, tmp_path / "machine", pushed.digest).stat().st_ino == inode
+    for path in [place, *place.rglob("*")] if os.geteuid() != 0 else ():
+        path.chmod(0o700)  # what its owner can do too
+    change(place)
+    assert contents(placed(store, tmp_path / "machine", pushed.digest)) == contents(root)
 
 
 def test_several_jobs_at_once_put_one_dataset_in_place_once(store: DirectoryStore, tmp_path: Path) -> None:

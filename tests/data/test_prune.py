@@ -13,11 +13,12 @@ from outlast.clock import SYSTEM
 from outlast.engines.local.engine import LocalEngine
 from outlast.folder import prunes
 from outlast.jobs import push as push_verb
-from outlast.jobs.prune import find_unneeded, prune
+from outlast.jobs.prune import find_local, find_unneeded, prune, prune_local
 from outlast.jobs.push import push_named
 from outlast.jobs.world import World
 from outlast.store.registry import open_store
 from tests.data.material import back, contents, make, many
+from tests.data.test_killed import placed
 
 
 @pytest.fixture
@@ -92,3 +93,19 @@ def test_a_push_relies_on_nothing_that_a_prune_removes_at_the_same_moment(
     assert contents(back(store, named.pushed.digest, tmp_path / "back")) == contents(root)
     prune_all(world)
     assert contents(back(store, named.pushed.digest, tmp_path / "back2")) == contents(root)
+
+
+def test_caches_of_data_that_nobody_has_used_for_long_are_pruned(world: World, tmp_path: Path) -> None:
+    store = world.home().store
+    root = many(tmp_path / "data", 20)
+    pushed = push(store, root, cache=world.cache_dir)
+    place = placed(store, world.cache_dir, pushed.digest)
+    assert [item.kind for item, _ in find_local(world, older_than_seconds=3600.0)] == []
+    machine = world.user_dir / "local" / "machines" / "x"
+    machine.mkdir(parents=True)
+    prune_local(list(find_local(world, older_than_seconds=0.0)))
+    assert place.is_dir() and not list((world.cache_dir / "pushes").iterdir())
+    assert not machine.exists()  # a dead one's directory is pruned too, and then nobody can be reading
+    pruned = prune_local(list(find_local(world, older_than_seconds=0.0)))
+    assert pruned.bytes >= 2000 and not place.exists()
+    assert contents(placed(store, world.cache_dir, pushed.digest)) == contents(root)

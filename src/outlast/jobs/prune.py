@@ -17,6 +17,7 @@ from outlast.errors import KeyMissing, PreconditionFailed, UsageError
 from outlast.folder.home import Home
 from outlast.folder.prunes import Prunes, condemn, read_prunes
 from outlast.host.files import remove
+from outlast.jobs.data_caches import unused_caches
 from outlast.jobs.delete import Pinned, delete, is_pinned
 from outlast.jobs.job import Job
 from outlast.jobs.secrets import secrets_unneeded
@@ -225,6 +226,9 @@ def find_local(world: World, *, older_than_seconds: float) -> Iterator[tuple[Ite
                 now - older_than_seconds
             ):
                 yield _local("cache", Path(entry.path), entry.stat(follow_symlinks=False).st_size)
+    for cached in unused_caches(world, older_than_seconds=older_than_seconds):
+        for path in cached.paths:
+            yield _local("cache", path, cached.bytes if path == cached.paths[-1] else 0)
     for path in secrets_unneeded(world):
         yield _local("secret", path, 0)
     for find_leftovers in LEFTOVERS.values():

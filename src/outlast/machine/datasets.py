@@ -12,14 +12,16 @@ import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from outlast.bundle.dataset.record import read_record
-from outlast.bundle.dataset.remote import OpenStore, Remote, copy, look, moved
+from outlast.bundle.dataset.remote import OpenStore, copy, look, moved
 from outlast.bundle.dataset.unpack import unpack
 from outlast.clock import Clock
 from outlast.errors import OutlastError
 from outlast.host import files
 from outlast.host.lock import locked
+from outlast.machine.dataset_seal import is_intact, put_seal, read_seal, seal_path
 from outlast.spec.dataset import URL_VARIABLE, VARIABLE, is_url, variables
 from outlast.spec.spec import Dataset, Spec
 from outlast.store.store import Store
@@ -32,6 +34,14 @@ SPAN_OF_SAYING_BYTES = 1 << 30
 """A dataset from this size on is announced in the job's log before it is copied."""
 
 Say = Callable[[str], None]
+
+
+class Amount(NamedTuple):
+    """What is to be put in place, and how."""
+
+    files: int
+    bytes: int
+    fill: Callable[[Path], None]
 
 
 class Datasets:
@@ -59,42 +69,48 @@ class Datasets:
         if dataset.digest:
             record = read_record(self._store, dataset.digest)
             fill = partial(unpack, self._store, record)
-            return self._whole(dataset.digest, record.files, record.bytes, fill) / record.file
+            return self._whole(dataset.digest, lambda: Amount(record.files, record.bytes, fill)) / record.file
         key = hashlib.sha256(f"{dataset.url}\0{dataset.version}".encode()).hexdigest()
-        if not (self._folder / key).is_dir():
-            remote = self._found(dataset)
-            fill = partial(copy, remote, open_store=self._open_store, clock=self._clock)
-            self._whole(key, remote.files, remote.bytes, fill)
-        return self._folder / key / dataset.file
+        return self._whole(key, partial(self._remote, dataset)) / dataset.file
 
-    def _found(self, dataset: Dataset) -> Remote:
+    def _remote(self, dataset: Dataset) -> Amount:
         remote = look(dataset.url, self._open_store)
         if remote.version != dataset.version:
             raise moved(dataset.url)
-        return remote
+        fill = partial(copy, remote, open_store=self._open_store, clock=self._clock)
+        return Amount(remote.files, remote.bytes, fill)
 
-    def _whole(self, key: str, count: int, size: int, fill: Callable[[Path], None]) -> Path:
-        root = self._folder / key
-        if root.is_dir():
-            return root
-        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        with locked(self._folder / f".{key}.lock"):
-            if root.is_dir():
-                return root  # somebody else was filling it
-            making = self._folder / f".{key}"
-            files.remove(making)  # of somebody who died
-            self._check_room(size, count)
-            if size >= SPAN_OF_SAYING_BYTES:
-                self._say(f"copying a dataset of {size:,} bytes to this machine")
-            try:
-                fill(making)
-                os.rename(making, root)
-            except BaseException:
-                files.remove(making)
-                raise
-        files.sync_directory(self._folder)
+    def _whole(self, key: str, amount: Callable[[], Amount]) -> Path:
+        """`amount` is asked for only if the dataset is not here yet."""
+        root, seal = self._folder / key, seal_path(self._folder, key)
+        if not is_intact(root, read_seal(seal)):
+            self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            with locked(self._folder / f".{key}.lock"):
+                if not is_intact(root, read_seal(seal)):  # else somebody else was filling it
+                    self._make(root, seal, amount())
+        os.utime(seal)
         return root
+
+    def _make(self, root: Path, seal: Path, amount: Amount) -> None:
+        making, aside = (self._folder / f".{root.name}{end}" for end in ("", ".changed"))
+        for left in (making, aside):
+            files.remove(left)  # of somebody who died
+        if root.is_dir():
+            self._say("something has changed a dataset on this machine; it is copied anew")
+        self._check_room(amount.bytes, amount.files)
+        if amount.bytes >= SPAN_OF_SAYING_BYTES:
+            self._say(f"copying a dataset of {amount.bytes:,} bytes to this machine")
+        try:
+            amount.fill(making)
+            put_seal(seal, amount.files, amount.bytes)
+            if root.is_dir():
+                os.rename(root, aside)
+            os.rename(making, root)
+        finally:
+            files.remove(making)
+            files.remove(aside)
+        files.sync_directory(self._folder)
 
     def _check_room(self, size: int, count: int) -> None:
         free = shutil.disk_usage(self._folder).free
