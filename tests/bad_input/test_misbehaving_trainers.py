@@ -42,7 +42,7 @@ sys.exit(int(sys.argv[2]))
 """
 
 
-@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.parametrize("code", [3, pytest.param(0, marks=pytest.mark.soak)])
 def test_daemons_that_forked_away_end_with_the_job(user: User, code: int) -> None:
     place = user.root / "place"
     place.mkdir()
@@ -63,27 +63,29 @@ print("trained", flush=True)
 """
 
 
-@pytest.mark.parametrize(
-    "does",
-    [
-        "shutil.rmtree(os.environ['OUTLAST_RUN_DIR'])",
-        "shutil.rmtree(os.environ['OUTLAST_RUN_DIR']); open(os.environ['OUTLAST_RUN_DIR'], 'w')",
-        "shutil.rmtree(os.getcwd())",
-        "shutil.rmtree(os.getcwd()); shutil.rmtree(os.environ['OUTLAST_RUN_DIR'])",
-        "shutil.rmtree(checkpoint)",
-        "shutil.rmtree(checkpoint); checkpoint.write_text('a file')",
-        "shutil.rmtree(checkpoint); checkpoint.symlink_to('/etc')",
-        "shutil.rmtree(checkpoint); checkpoint.symlink_to(checkpoint.name)",
-        "shutil.rmtree(checkpoint); os.mkfifo(checkpoint)",
-        "os.mkfifo(checkpoint / 'pipe'); (checkpoint / 'circle').symlink_to('circle')",
-        "(checkpoint / 'passwords').symlink_to('/etc/passwd'); (output / 'all').symlink_to('/etc')",
-        "shutil.rmtree(output); output.write_text('a file')",
-        "shutil.rmtree(output); output.symlink_to('/etc')",
-        "[os.mkdir(d) or os.chdir(d) for d in ['d' * 200] * 40]",
-        "(checkpoint / '\\udcff\\udcfe').write_bytes(b'no text'); (output / 'new\\nline').write_bytes(b'x')",
-        "os.close(1); os.close(2); sys.stdout = sys.stderr = open(os.devnull, 'w')",
-    ],
+USUAL = (
+    "shutil.rmtree(os.environ['OUTLAST_RUN_DIR']); open(os.environ['OUTLAST_RUN_DIR'], 'w')",
+    "shutil.rmtree(os.getcwd()); shutil.rmtree(os.environ['OUTLAST_RUN_DIR'])",
+    "shutil.rmtree(checkpoint); checkpoint.write_text('a file')",
+    "shutil.rmtree(checkpoint); checkpoint.symlink_to(checkpoint.name)",
+    "shutil.rmtree(checkpoint); os.mkfifo(checkpoint)",
+    "(checkpoint / 'passwords').symlink_to('/etc/passwd'); (output / 'all').symlink_to('/etc')",
+    "shutil.rmtree(output); output.write_text('a file')",
+    "os.close(1); os.close(2); sys.stdout = sys.stderr = open(os.devnull, 'w')",
 )
+MORE = (
+    "shutil.rmtree(os.environ['OUTLAST_RUN_DIR'])",
+    "shutil.rmtree(os.getcwd())",
+    "shutil.rmtree(checkpoint)",
+    "shutil.rmtree(checkpoint); checkpoint.symlink_to('/etc')",
+    "os.mkfifo(checkpoint / 'pipe'); (checkpoint / 'circle').symlink_to('circle')",
+    "shutil.rmtree(output); output.symlink_to('/etc')",
+    "[os.mkdir(d) or os.chdir(d) for d in ['d' * 200] * 40]",
+    "(checkpoint / '\\udcff\\udcfe').write_bytes(b'no text'); (output / 'new\\nline').write_bytes(b'x')",
+)
+
+
+@pytest.mark.parametrize("does", [*USUAL, *(pytest.param(one, marks=pytest.mark.soak) for one in MORE)])
 def test_whatever_it_does_to_its_directories_it_has_trained(user: User, does: str) -> None:
     said, shown = ends(user, TRAINS_ON.format(does))
     assert (said.code, shown["state"], shown["exit_code"]) == (0, "succeeded", 0), (said.out, said.err)
@@ -103,7 +105,7 @@ def test_a_checkpoint_directory_that_leads_elsewhere_is_told_about(user: User) -
     assert shown["checkpoints"] == []
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_a_directory_of_thousands_of_files_is_one_checkpoint(user: User, count: int) -> None:
     does = f"for number in range({count}): (checkpoint / f'part-{{number:05d}}').write_bytes(b'%d' % number)"
     said, _ = ends(user, TRAINS_ON.format(does))
@@ -126,8 +128,8 @@ def test_files_that_may_not_be_read_are_left_and_told_about(user: User) -> None:
 @pytest.mark.parametrize(
     "does",
     [
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
-        "os.kill(os.getpid(), signal.SIGSTOP)",
+        pytest.param("signal.signal(signal.SIGTERM, signal.SIG_IGN)", marks=pytest.mark.soak),
+        pytest.param("os.kill(os.getpid(), signal.SIGSTOP)", marks=pytest.mark.soak),
         "[signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n not in (9, 19)]; os.fork() or os.setsid()",
     ],
 )

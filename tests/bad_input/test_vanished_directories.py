@@ -28,7 +28,9 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("gone", ["outlast", "outlast/local", "outlast/local/machines"])
+@pytest.mark.parametrize(
+    "gone", ["outlast", pytest.param("outlast/local", marks=pytest.mark.soak), "outlast/local/machines"]
+)
 def test_whoever_loses_his_directory_ends_with_all_that_he_started(user: User, tmp_path: Path, gone: str) -> None:
     place = tmp_path / "place"
     place.mkdir()

@@ -53,7 +53,7 @@ def directories(root: Path) -> list[Path]:
     return found
 
 
-def answers(user: User, said: Said, line: list[str]) -> None:
+def answers(said: Said, line: list[str]) -> None:
     assert said.code in (0, 1, 3, 6, 7), (line, said.code, said.err)
     assert "Traceback" not in said.err and "bug in outlast" not in said.err, (line, said.err)
     assert "\x1b[2J" not in said.out + said.err, line
@@ -79,9 +79,28 @@ def test_every_command_answers_among_weeds_in_every_directory(user: User) -> Non
     for place in directories(user.outlast_dir):
         weeds(place, canary)
     for line in every_command(user, FAILED):
-        answers(user, user.outlast(*line), line)
+        answers(user.outlast(*line), line)
     assert user.outlast("show", "--json", FAILED).json["attempt_list"][-1]["resumed_from_step"] == 30
     assert not canary.exists()
+
+
+def test_a_machine_with_weeds_in_its_own_directory_trains_to_its_end(user: User) -> None:
+    go = user.root / "go"
+    user.write(
+        "train.py", f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\nprint('trained')"
+    )
+    assert user.outlast("run", "--detach", "--job-id", "living", "train.py").code == 0
+    local = user.outlast_dir / "local"
+    wait_for(lambda: bool(list(local.glob("machines/*/*/trainer-*.pid.json"))), "the trainer")
+    canary = user.root / "canary"
+    (machine,) = (path.parent for path in local.glob("machines/*/*/trainer-*.pid.json"))
+    for place in (machine, machine.parent, machine / "spool", machine / "run", local / "ended", local / "launches"):
+        weeds(place, canary)
+    for line in (["jobs"], ["show", "living"], ["logs", "living"]):
+        answers(user.outlast(*line), line)
+    go.touch()
+    wait_for(lambda: user.outlast("show", "--json", "living").json["state"] == "succeeded", "the end")
+    assert "trained" in user.outlast("logs", "living").out and not canary.exists()
 
 
 def pipe(path: Path) -> None:
@@ -114,7 +133,7 @@ def replace(path: Path, put: Callable[[Path], None]) -> None:
     put(path)
 
 
-@pytest.mark.parametrize("put", PUT)
+@pytest.mark.parametrize("put", [pipe, directory, *(pytest.param(one, marks=pytest.mark.soak) for one in PUT[2:])])
 def test_files_of_the_user_that_are_no_files_are_not_waited_for(user: User, put: Callable[[Path], None]) -> None:
     user.write("train.py", "print('trained')")
     assert user.outlast("run", "--job-id", "first", "train.py").code == 0
@@ -128,7 +147,7 @@ def test_files_of_the_user_that_are_no_files_are_not_waited_for(user: User, put:
     assert {row["job"] for row in user.outlast("jobs", "--json").json} == {"first", "second"}
 
 
-@pytest.mark.parametrize("put", [pipe, directory, *(pytest.param(one, marks=pytest.mark.soak) for one in PUT[2:])])
+@pytest.mark.parametrize("put", [pipe, *(pytest.param(one, marks=pytest.mark.soak) for one in PUT[1:])])
 @pytest.mark.parametrize("name", ["supervisor.json", "supervisor.lock", "spawn.lock", "bell", "supervisor.log"])
 def test_files_of_the_engine_that_are_no_files_end_in_an_error_or_a_job(
     user: User, name: str, put: Callable[[Path], None]
@@ -145,7 +164,9 @@ def test_files_of_the_engine_that_are_no_files_end_in_an_error_or_a_job(
     assert user.outlast("jobs").code == 0 and user.outlast("show", "first").code == 0
 
 
-@pytest.mark.parametrize("put", [directory, device, *(pytest.param(one, marks=pytest.mark.soak) for one in PUT[:1])])
+@pytest.mark.parametrize(
+    "put", [device, *(pytest.param(one, marks=pytest.mark.soak) for one in PUT if one is not device)]
+)
 @pytest.mark.parametrize("name", ["outlast.toml", "pyproject.toml", ".outlastignore", ".gitignore", "config.toml"])
 def test_settings_that_are_no_files_are_an_error_or_ignored(user: User, name: str, put: Callable[[Path], None]) -> None:
     """A cloned repository may well hold a link to a device."""
