@@ -64,7 +64,8 @@ def test_a_row_has_exactly_the_fields_that_are_documented(saved: User) -> None:
 
 def test_show_has_exactly_the_fields_that_are_documented(saved: User) -> None:
     document = saved.outlast("show", "--json").json
-    assert sorted(document) == sorted([*ROW, "why", "spec", "attempt_list", "checkpoints", "goodput", "store_writes"])
+    more = ["why", "spec", "attempt_list", "checkpoints", "goodput", "store_writes", "evaluations", "notifications"]
+    assert sorted(document) == sorted([*ROW, *more])
     assert [list(one) for one in document["attempt_list"]] == [ATTEMPT]
     assert document["checkpoints"] and all(list(one) == CHECKPOINT for one in document["checkpoints"])
     assert document["goodput"].keys() >= {"ratio", "training", "lost", "saving", "starting", "waiting"}
