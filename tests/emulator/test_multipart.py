@@ -46,6 +46,7 @@ def test_parts_come_out_as_they_went_in(parts: list[list[bytes]], line: bytes, s
     assert found == [({"content-type": "a/b"}, content) for content in contents]
 
 
+@settings(deadline=None)
 @given(cut=st.integers(0, 60), sizes=st.lists(st.integers(1, 9), max_size=60))
 def test_a_body_that_ends_early_is_refused(cut: int, sizes: list[int]) -> None:
     text = b"--mark\r\ncontent-type: a/b\r\n\r\nsome data\r\n--mark--"
