@@ -13,8 +13,10 @@ from outlast.clock import SYSTEM
 from outlast.engines.local.layout import LocalDir
 from outlast.folder.records import Pin
 from outlast.jobs.delete import delete
-from outlast.jobs.prune import find_unneeded, prune
+from outlast.jobs.environment_caches import remove_environment
+from outlast.jobs.prune import find_local, find_unneeded, prune
 from outlast.jobs.submit import submit
+from outlast.jobs.world import system_world
 from tests.cli.user import Terminal
 from tests.cli.user import User as Typist
 from tests.housekeeping.user import DAY, User
@@ -175,3 +177,38 @@ def test_old_caches_go_and_fresh_ones_stay(typist: Typist) -> None:
     done = typist.outlast("prune", "--keep-jobs", "--yes", "--json")
     assert [item["name"] for item in done.json["items"] if item["kind"] == "cache"] == [str(old)]
     assert not old.exists() and any((typist.outlast_dir / "cache").iterdir())
+
+
+def environment(typist: Typist) -> tuple[Path, Path]:
+    """(link, directory) of one that a machine has put in place and nobody has used for forty days."""
+    folder = typist.outlast_dir / "cache" / "environments"
+    root = folder / "abc-12345678.999999999-x"
+    root.mkdir(parents=True)
+    (root / "sealed.json").write_text("{}")
+    (root / "library").write_bytes(bytes(5000))
+    link = folder / "abc-12345678"
+    link.symlink_to(root.name)
+    long_ago = SYSTEM.now() - 40 * DAY
+    os.utime(link, (long_ago, long_ago), follow_symlinks=False)
+    return link, root
+
+
+def test_an_environment_that_nobody_used_for_long_goes_with_its_size(typist: Typist) -> None:
+    link, root = environment(typist)
+    done = typist.outlast("prune", "--keep-jobs", "--yes", "--json")
+    (told,) = (item for item in done.json["items"] if item["kind"] == "environment")
+    assert told["name"] == str(link) and told["bytes"] >= 5000
+    assert not root.exists() and not link.is_symlink()
+
+
+def test_an_environment_stays_while_a_machine_is_there(typist: Typist, monkeypatch: pytest.MonkeyPatch) -> None:
+    link, root = environment(typist)
+    machine = typist.outlast_dir / "local" / "machines" / "some" / "0-1"
+    monkeypatch.setenv("OUTLAST_DIR", str(typist.outlast_dir))
+    world = system_world()
+    found = [path for _, path in find_local(world, older_than_seconds=30 * DAY)]
+    assert link in found
+    machine.mkdir(parents=True)  # it began after that, and may have looked before anything is removed
+    remove_environment(world, link)
+    assert (root / "sealed.json").read_text() == "{}" and link.is_symlink()
+    assert link not in [path for _, path in find_local(world, older_than_seconds=30 * DAY)]

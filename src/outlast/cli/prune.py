@@ -79,7 +79,7 @@ def command(older_than: float, keep_jobs: bool, dry_run: bool, yes: bool, home: 
         return _end(items, Pruned(), True, as_json, "nothing was removed")
     pruned = Pruned()
     with shown_progress() as on_progress:
-        for one in (*(prune(world, each, on_progress) for each in found), prune_local(local)):
+        for one in (*(prune(world, each, on_progress) for each in found), prune_local(world, local)):
             pruned.items += one.items
             pruned.spared += one.spared
     took = duration(world.clock.monotonic() - begun_at)

@@ -73,6 +73,9 @@ class Examined:
     strays: tuple[int, ...]
     """Processes of launches that have ended."""
 
+    machines: int = 0
+    """How many directories of machines there are, living or dead."""
+
     problem: str = ""
     mend: str = ""
 

@@ -19,6 +19,7 @@ from outlast.folder.prunes import Prunes, condemn, read_prunes
 from outlast.host.files import remove
 from outlast.jobs.data_caches import unused_caches
 from outlast.jobs.delete import Pinned, delete, is_pinned
+from outlast.jobs.environment_caches import is_environment, remove_environment, unused_environments
 from outlast.jobs.job import Job
 from outlast.jobs.secrets import secrets_unneeded
 from outlast.jobs.survey import JobSeen, Unneeded, reach_of, read_head, read_spec, see_jobs, stale_pins, unneeded
@@ -229,6 +230,8 @@ def find_local(world: World, *, older_than_seconds: float) -> Iterator[tuple[Ite
     for cached in unused_caches(world, older_than_seconds=older_than_seconds):
         for path in cached.paths:
             yield _local("cache", path, cached.bytes if path == cached.paths[-1] else 0)
+    for link, bytes_ in unused_environments(world, older_than_seconds=older_than_seconds):
+        yield _local("environment", link, bytes_)
     for path in secrets_unneeded(world):
         yield _local("secret", path, 0)
     for find_leftovers in LEFTOVERS.values():
@@ -248,11 +251,14 @@ def _local(kind: str, path: Path, bytes_: int) -> tuple[Item, Path]:
     return Item(kind, str(path), "", bytes_), path
 
 
-def prune_local(items: list[tuple[Item, Path]]) -> Pruned:
+def prune_local(world: World, items: list[tuple[Item, Path]]) -> Pruned:
     pruned = Pruned()
     for item, path in items:
-        remove(path)
-        if path.exists():
+        if is_environment(world, path):
+            remove_environment(world, path)
+        else:
+            remove(path)
+        if os.path.lexists(path):
             pruned.spared.append(str(path))
         else:
             pruned.items.append(item)

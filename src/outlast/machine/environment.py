@@ -179,7 +179,13 @@ def _named(link: Path, wanted: Wanted) -> Path | None:
         root = link.parent / os.readlink(link)
     except OSError:
         return None
-    return root if _is_whole(root, wanted) else None
+    if not _is_whole(root, wanted):
+        return None
+    try:
+        os.utime(link, follow_symlinks=False)  # `outlast prune` goes by it
+    except OSError:
+        pass
+    return root
 
 
 def _is_whole(root: Path, wanted: Wanted) -> bool:

@@ -31,6 +31,7 @@ def examine(user_dir: Path) -> Examined:
         supervisor=process.pid if alive and process is not None else None,
         launches=len(known),
         strays=tuple(_strays(paths, known)),
+        machines=len(_names(paths.machines, "")),
         problem=problem,
         mend=mend,
     )
