@@ -50,6 +50,12 @@ def wait_until(is_true: Any, what: str) -> None:
         SYSTEM.sleep(0.1)
 
 
+def show(user: User, job: str) -> dict[str, Any]:
+    said = user.outlast("show", job, "--json")
+    assert said.code == 0, said.err
+    return dict(said.json)
+
+
 def total(home: str, job: str) -> bytes:
     return open_store(home).get(f"jobs/{job}/outputs/total.txt").data
 
@@ -124,7 +130,7 @@ def test_a_line_is_seen_through_the_bucket_while_it_is_watched(user: User) -> No
     watching = user.start("run", "--job-id", "slow", "slow.py")
     assert watching.stdout is not None
     assert watching.stdout.readline() == b"first\n"
-    assert user.outlast("show", "slow", "--json").json["state"] == "running"
+    assert show(user, "slow")["state"] == "running"
     assert user.outlast("stop", "slow").code in (0, 7)
     watching.communicate(timeout=SECONDS_MAX)
 
@@ -133,7 +139,7 @@ def test_two_laptops_resume_the_same_job_and_it_has_one_end(user: User, home: st
     """Each has machines of its own: whoever swaps head last owns it, and the other's machines leave."""
     write(user, steps=120, pause=0.1)
     assert user.outlast("run", "--job-id", "job", "--detach", "train.py").code == 0
-    wait_until(lambda: user.outlast("show", "job", "--json").json["checkpoints"], "a checkpoint")
+    wait_until(lambda: show(user, "job")["checkpoints"], "a checkpoint")
     assert user.outlast("stop", "job").code in (0, 7)
     other = User(tmp_path / "bob", dict(user.env))
     other.work.mkdir(parents=True)
@@ -141,9 +147,9 @@ def test_two_laptops_resume_the_same_job_and_it_has_one_end(user: User, home: st
         typed = [one.start("resume", f"{home}/jobs/job", "--detach") for one in (user, other)]
         codes = [one.wait(SECONDS_MAX) for one in typed]
         assert 0 in codes, [one.stderr.read() for one in typed if one.stderr]
-        wait_until(lambda: user.outlast("show", f"{home}/jobs/job", "--json").json["state"] == "succeeded", "its end")
+        wait_until(lambda: show(user, f"{home}/jobs/job")["state"] == "succeeded", "its end")
         assert total(home, "job") == expected(120)
-        shown = other.outlast("show", f"{home}/jobs/job", "--json").json
+        shown = show(other, f"{home}/jobs/job")
         assert shown["state"] == "succeeded" and shown["exit_code"] == 0
     finally:
         stop_everything(other)
@@ -159,7 +165,7 @@ def test_a_laptop_whose_clock_is_off_by_a_day_sees_the_same_job(
         said = user.outlast("run", "--job-id", "skewed", "--max-run", "10m", "train.py")
         assert said.code == 0, said.err
         assert total(home, "skewed") == expected(12)
-        row = user.outlast("show", "skewed", "--json").json
+        row = show(user, "skewed")
         assert row["state"] == "succeeded"
         assert abs(row["submitted_at"] - SYSTEM.now() - skew_seconds) < 600
         assert row["goodput"]["training"] < 60
@@ -227,7 +233,7 @@ def test_a_home_that_is_away_hides_no_other(user: User, home: str, emulator: Run
     directory = str(user.root / "directory")
     assert user.outlast("run", "--home", directory, "--job-id", "here", "train.py").code == 0
     assert user.outlast("run", "--job-id", "there", "--detach", "train.py").code == 0
-    wait_until(lambda: user.outlast("show", "there", "--json").json["state"] == "succeeded", "its end")
+    wait_until(lambda: show(user, "there")["state"] == "succeeded", "its end")
     away = {"OUTLAST_EMULATOR": "http://127.0.0.1:1", "STORAGE_EMULATOR_HOST": "", "OUTLAST_HOME": directory}
     listed = user.outlast("jobs", "--json", **away)
     assert listed.code == 0
