@@ -53,6 +53,10 @@ train()
 """
 
 
+KILL_POINTS = 30
+"""Of the command: more or fewer means that it writes something else than before, and its order must be argued anew."""
+
+
 def ask(laptop: Laptop, job: str | None, *args: str, pause: float = 0.0) -> Asked:
     (laptop.work / "train.py").write_text(SCRIPT.replace("PAUSE", str(pause)))
     return replace(laptop.asked(job or ""), args=args, job_id=job)
@@ -273,6 +277,7 @@ def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop) -> None
     of = trained(laptop)
     points = killed_at(laptop.world(), lambda world: evaluate(world, of, wanted(laptop, "first")), None)
     wait(laptop.world(), laptop.job("first"))
+    assert points == KILL_POINTS
     for point in range(points):
         again = wanted(laptop, f"again-{point}")
         verb: Callable[[object], object] = lambda world, again=again: evaluate(world, of, again)  # type: ignore[arg-type,misc] # noqa: E731

@@ -40,6 +40,10 @@ train()
 """
 
 
+KILL_POINTS = 22
+"""Of the command: more or fewer means that it writes something else than before, and its order must be argued anew."""
+
+
 def ask(laptop: Laptop, job: str, *args: str, **more: object) -> Asked:
     (laptop.work / "train.py").write_text(TRAIN)
     return replace(laptop.asked(job), args=args, **more)  # type: ignore[arg-type]
@@ -165,6 +169,7 @@ def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop) -> None
     asked = ask(laptop, "second", "--rate", "10", "--total", "1", from_job="first")
     points = killed_at(laptop.world(), lambda world: submit(world, asked), None)
     assert wait(laptop.world(), laptop.job("second")).state == "succeeded"
+    assert points == KILL_POINTS
     for point in range(points):
         again = replace(asked, job_id=f"second-{point}")
         assert killed_at(laptop.world(), lambda world, again=again: submit(world, again), point) == -1
