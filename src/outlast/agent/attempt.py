@@ -16,7 +16,7 @@ from outlast.agent.commits import Abandoned, Commits
 from outlast.agent.pulse import BEAT_SECONDS
 from outlast.agent.standing import AWAY, Offline
 from outlast.agent.verdict import Next, Verdict, judge
-from outlast.errors import Damaged, OutlastError
+from outlast.errors import Damaged, NewerFormat, OutlastError
 from outlast.folder import life
 from outlast.folder.content import download_many, read_manifest
 from outlast.folder.folder import Fenced
@@ -39,7 +39,7 @@ class Unshipped(Exception):
     """What the job needs is damaged or gone, or its setup has failed: no checkpoint's fault, and no other checkpoint helps."""
 
     def __init__(self, error: OutlastError) -> None:
-        damaged = isinstance(error, Damaged)
+        damaged = isinstance(error, (Damaged, NewerFormat))
         super().__init__(f"no bundle to run: {error.message}" if damaged else error.message)
         self.cause = Cause.DAMAGED if damaged else Cause.FAILED
 
