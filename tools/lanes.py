@@ -57,7 +57,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
 LANES = ("check", *DIRECTORIES)
 
 WORKERS = 2
-SLEEPY = {"crash": 6, "engines": 3, "gcs": 4}
+SLEEPY = {"crash": 6, "engines": 3, "gcs": 4, "linked": 4}
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 
 NOISE = 4
