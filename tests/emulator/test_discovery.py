@@ -96,6 +96,13 @@ def test_a_body_with_wrong_names_or_types_is_refused(emulator: Running, change: 
     assert emulator.call("PATCH", "/storage/v1/b/one", {"name": "one", "labels": None}).status == 200
 
 
+def test_without_the_switch_unknown_names_are_ignored(emulator: Running) -> None:
+    emulator.switch(validate=False)
+    emulator.make_bucket("one", zip=1)
+    assert emulator.call("GET", "/storage/v1/b/one/o?zip=1").status == 200
+    assert "zip" not in emulator.call("GET", "/storage/v1/b/one").json()
+
+
 def test_the_metadata_within_an_upload_is_checked_too(emulator: Running) -> None:
     emulator.make_bucket("one")
     body = b'--x\r\ncontent-type: application/json\r\n\r\n{"name": "a", "zip": 1}\r\n--x\r\n\r\nhello\r\n--x--\r\n'

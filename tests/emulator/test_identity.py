@@ -55,6 +55,15 @@ def test_anybody_is_the_owner_unless_a_login_is_required(emulator: Running) -> N
     assert 'error="invalid_token"' in stranger.headers["www-authenticate"]
 
 
+def test_without_the_switch_nobodys_permissions_are_checked(emulator: Running) -> None:
+    emulator.make_bucket("one")
+    headers = bearer(emulator, "roles/storage.objectViewer")
+    assert put(emulator, "a", headers).status == 403
+    emulator.switch(authorize=False)
+    assert put(emulator, "a", headers).status == 200
+    assert put(emulator, "b", {"authorization": "Bearer ya29.emulated.forged.token"}).status == 401
+
+
 def test_a_refusal_names_the_caller_and_the_missing_permission(emulator: Running) -> None:
     emulator.make_bucket("one")
     refused = put(emulator, "a", bearer(emulator, "roles/storage.objectViewer"))

@@ -63,18 +63,12 @@ class XmlApi:
 
     def routes(self) -> Iterable[Route]:
         yield Route("xml.buckets.list", "GET", "/", self.call, refine=_of_root, render=xml_error)
-        for verb in ("GET", "HEAD", "PUT", "POST", "DELETE"):
-            slow = verb in ("PUT", "POST")
-            for template in ("/{bucket}", "/{bucket}/{object...}"):
-                yield Route(
-                    f"xml.{verb.lower()}",
-                    verb,
-                    template,
-                    self.call,
-                    quick=not slow,
-                    refine=self.refine,
-                    render=xml_error,
-                )
+        for template in ("/{bucket}", "/{bucket}/{object...}"):
+            for verb in ("GET", "HEAD", "PUT", "POST", "DELETE"):
+                # A list may be long, and completing an upload copies its parts.
+                slow = verb == "POST" or (verb == "GET" and template == "/{bucket}")
+                name = f"xml.{verb.lower()}"
+                yield Route(name, verb, template, self.call, quick=not slow, refine=self.refine, render=xml_error)
 
     def refine(self, request: Request) -> str:
         """The operation's name, from verb, query and headers."""
