@@ -5,7 +5,7 @@ How the parts fit:
 - `wire` turns bytes of a connection into a `Request` and a `Response` into bytes. It knows nothing of Google.
 - `routes.Router` finds the `Route`: a method's name as in the discovery documents (`storage.objects.insert`), a verb, a path
   template, and the function that does it.
-- `chain` leads the request through the steps: record, faults, authorisation, validation, operation. A step is a function of the
+- `chain` leads the request through the steps: record, faults, inflation, authorisation, validation, operation. A step is a function of the
   request and of what follows. Operations and steps refuse by raising `errors.ApiError`.
 - `apis` has the two lists: `APIS` (functions from the emulator to its routes) and `STEPS`. An API that is not listed is not served.
 - `emulator.Emulator` owns the state: data directory, clock, switches, faults, ledger, and the models of the APIs.

@@ -258,11 +258,13 @@ def test_the_ledger_prices_storage_and_operations(emulator: Running, bucket: str
 
 
 def test_requests_are_remembered_without_their_tokens(emulator: Running, bucket: str) -> None:
-    emulator.call("GET", f"/storage/v1/b/{bucket}/o/it", headers={"authorization": "Bearer secret", "x-a": "b"})
+    path = f"/storage/v1/b/{bucket}/o/it?fields=name&access_token=secret&alt=json"
+    emulator.call("GET", path, headers={"authorization": "Bearer secret", "x-a": "b"})
 
     last = emulator.call("GET", "/_emulator/requests").json()["requests"][-1]
 
     assert (last["method"], last["status"], last["headers"]["x-a"]) == (GET, 404, "b")
+    assert last["query"] == "fields=name&access_token=...&alt=json"
     assert "secret" not in str(last)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 REMEMBERED_MAX = 10_000
 RECORD = "OUTLAST_EMULATOR_RECORD"
+SECRET = re.compile(r"((?:^|&)(?:access_token|oauth_token|key|X-Goog-Signature|Signature)=)[^&]*", re.IGNORECASE)
 
 
 class Entry(NamedTuple):
@@ -36,8 +38,9 @@ class Entry(NamedTuple):
     """Of a refusal: `conditionNotMet`, `notFound`, `invalid`...; "" if it was none."""
 
     def shown(self) -> dict[str, Any]:
+        """Without what would let somebody call in the caller's name."""
         kept = {name: value for name, value in self.headers.items() if name != "authorization"}
-        return {**self._asdict(), "headers": kept}
+        return {**self._asdict(), "headers": kept, "query": SECRET.sub(r"\1...", self.query)}
 
 
 class Record:
