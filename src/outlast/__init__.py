@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # as in `typing`, whose import alone would cost more than this package
 if TYPE_CHECKING:
-    from outlast.jobs.api import job, submit, submit_many
+    from outlast.jobs.api import job, push, submit, submit_many
     from outlast.training.batches import batches
     from outlast.training.checkpoint import Checkpoint, checkpoint, due, latest_checkpoint
     from outlast.training.command import main
@@ -42,6 +42,7 @@ _HOMES = {
     "main": "training.command",
     "submit": "jobs.api",
     "submit_many": "jobs.api",
+    "push": "jobs.api",
     "job": "jobs.api",
 }
 """Which module each public name lives in, in the order of the documentation."""
@@ -68,6 +69,7 @@ __all__ = [
     "main",
     "submit",
     "submit_many",
+    "push",
     "job",
 ]
 

@@ -13,6 +13,7 @@ from outlast.jobs.find import find
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
 from outlast.jobs.pull import Pulled, pull
+from outlast.jobs.push import Named, push_named
 from outlast.jobs.resume import resume
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit as submit_asked
@@ -115,6 +116,11 @@ def submit_many(many: Iterable[Asked]) -> list[JobHandle]:
     """Many at once: the bundle is packed once per directory."""
     world = system_world()
     return [JobHandle(world, submitted.job) for submitted in submit_asked_many(world, many)]
+
+
+def push(path: str, name: str = "", *, home: str | None = None) -> Named:
+    """Uploads a directory or file as `outlast push` would; `datasets=(NAME,)` of `submit` finds it by the name of what this answers."""
+    return push_named(system_world(), path, name, home)
 
 
 def job(id: str | None = None, *, home: str | None = None) -> JobHandle:
