@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import threading
+import time
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
@@ -86,17 +87,20 @@ def test_a_broken_body_has_one_wrong_byte(emulator: Running, bucket: str, size: 
 @pytest.mark.parametrize("after", [-1, 0, 500])
 def test_a_stalled_answer_stops_and_serves_others_meanwhile(emulator: Running, bucket: str, after: int) -> None:
     emulator.put(bucket, "it", bytes(1000))
-    emulator.fault(GET, "stalled", after_bytes=after)
+    fault = emulator.fault(GET, "stalled", after_bytes=after)
     host, port = emulator.url.split("://")[1].split(":")
-    with socket.create_connection((host, int(port)), timeout=0.3) as sock:
+    with socket.create_connection((host, int(port)), timeout=60) as sock:
         sock.sendall(f"GET /storage/v1/b/{bucket}/o/it?alt=media HTTP/1.1\r\nhost: x\r\n\r\n".encode())
         received = b""
-        with pytest.raises(TimeoutError):
-            while True:
-                received += sock.recv(65536)
+        while after >= 0 and (b"\r\n\r\n" not in received or len(received.partition(b"\r\n\r\n")[2]) < after):
+            received += sock.recv(65536)
+        while not emulator.used_up(fault):
+            pass
         assert emulator.get(bucket, "it", alt="media").status == 200
-    body = received.partition(b"\r\n\r\n")[2]
-    assert (received == b"") if after < 0 else len(body) == after
+        sock.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            received += sock.recv(65536)
+    assert len(received.partition(b"\r\n\r\n")[2]) == max(after, 0)
 
 
 def test_a_fault_hits_only_what_it_names(emulator: Running, bucket: str) -> None:
@@ -187,7 +191,7 @@ def test_a_cut_network_cuts_a_transfer_that_is_under_way(emulator: Running, buck
 
 def test_latency_delays_what_it_names_and_others_overtake_it(emulator: Running, bucket: str) -> None:
     emulator.put(bucket, "it", b"x")
-    emulator.call("POST", "/_emulator/latency", {"method": GET, "seconds": 1.0})
+    emulator.call("POST", "/_emulator/latency", {"method": GET, "seconds": 3600})
     order: list[str] = []
 
     def slow() -> None:
@@ -198,8 +202,18 @@ def test_latency_delays_what_it_names_and_others_overtake_it(emulator: Running, 
     thread.start()
     emulator.call("GET", f"/storage/v1/b/{bucket}")
     order.append("quick")
+    emulator.call("POST", "/_emulator/latency", {})
     thread.join()
     assert order == ["quick", "slow"]
+
+
+def test_latency_takes_as_long_as_was_asked_for(emulator: Running, bucket: str) -> None:
+    emulator.call("POST", "/_emulator/latency", {"method": GET, "seconds": 0.2, "jitter_seconds": 0.1})
+    began_at = time.monotonic()
+
+    assert emulator.get(bucket, "it").status == 404
+
+    assert time.monotonic() - began_at >= 0.2
 
 
 def test_the_clock_may_be_skewed_and_generations_never_go_back(emulator: Running, bucket: str) -> None:

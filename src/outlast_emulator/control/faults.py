@@ -106,6 +106,7 @@ class Faults:
         self._count = 0
         self.latency: dict[str, tuple[float, float]] = {}
         """Pattern of method names -> (seconds, jitter in seconds)."""
+        self._changed = threading.Event()
         self.network_cut = ""
         """"" (whole), `reset` or `silent`."""
         self.calm = True
@@ -155,15 +156,18 @@ class Faults:
 
     def set_latency(self, method: str, seconds: float, jitter: float) -> None:
         self.latency = {**self.latency, method: (seconds, jitter)} if seconds or jitter else {}
+        changed, self._changed = self._changed, threading.Event()
+        changed.set()
         self._settle()
 
     def cut_network(self, how: str) -> None:
         self.network_cut = how
 
     def wait(self, request: Request) -> None:
+        """As long as was asked for, or until something else is."""
         for pattern, (seconds, jitter) in self.latency.items():
             if fnmatchcase(request.method_id, pattern):
-                self._clock.sleep(seconds + jitter * random.random())
+                self._changed.wait(seconds + jitter * random.random())
 
     def _settle(self) -> None:
         self.calm = not self.latency and all(fault.used >= fault.times for fault in self.all())
