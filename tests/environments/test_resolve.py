@@ -140,6 +140,13 @@ def test_nothing_is_left_of_what_could_not_be_resolved(laptop: Laptop) -> None:
     assert list(Path(laptop.root / "home").rglob("environments/*")) == []
 
 
+def test_what_lies_in_the_directory_is_not_taken_for_a_module_of_pythons(laptop: Laptop) -> None:
+    for name in ("random", "types", "pip", "json", "platform"):
+        laptop.write(f"{name}.py", "raise SystemExit('shadowed')\n")
+    laptop.write("requirements.txt", "alpha\n")
+    assert laptop.equip(requirements=("requirements.txt",)).packages == ("alpha 2.0", "beta 1.5")
+
+
 def test_a_hostile_wheel_is_refused_before_it_is_shipped(laptop: Laptop, links: Path) -> None:
     make_wheel(links, "evil", files={"evil.py": ""}, unrecorded={"hidden.py": b"x"})
     laptop.write("requirements.txt", "evil\n")

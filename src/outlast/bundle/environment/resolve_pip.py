@@ -12,9 +12,18 @@ from outlast.errors import OutlastError, Unreachable, UsageError
 
 QUIET = ("--no-input", "--disable-pip-version-check", "--progress-bar", "off")
 
+RUN = """
+import sys
+sys.path[:] = [path for path in sys.path if path]
+from runpy import run_module
+run_module("pip", run_name="__main__", alter_sys=True)
+"""
+"""As `-m pip`, but what lies in the project's directory is not taken for a module of Python's."""
+
 REACH_SECONDS_MAX = 10
 REACHES = """
 import sys
+sys.path[:] = [path for path in sys.path if path]
 from pip._internal.commands import create_command
 options, _ = create_command("wheel").parser.parse_args(["x"])
 urls = [] if options.no_index else [options.index_url, *options.extra_index_urls]
@@ -44,7 +53,7 @@ def resolve(
 ) -> str:
     """Wheels in `out`; answers who resolved."""
     pip = _find_pip(python, facts, cache, environ)
-    command = [pip, "-m", "pip", "wheel", *QUIET, "--wheel-dir", str(out), *inputs]
+    command = [pip, "-c", RUN, "wheel", *QUIET, "--wheel-dir", str(out), *inputs]
     said = run_tool(command, cwd=directory, environ=environ)
     if said.code != 0:
         raise _refused(said.err, pip, directory, environ)
