@@ -221,6 +221,8 @@ def test_what_cannot_be_a_dataset_is_refused(store: DirectoryStore, tmp_path: Pa
         push(store, tmp_path / "pipe", cache=tmp_path / "cache")
     with pytest.raises(UsageError, match="holds the home"):
         push(store, tmp_path, cache=tmp_path / "cache")
+    with pytest.raises(UsageError, match="holds the cache"):
+        push(store, make(tmp_path / "all", {"x": b"1"}), cache=tmp_path / "all" / "cache")
     assert not list(store.list("datasets/"))
 
 

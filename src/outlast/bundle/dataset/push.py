@@ -86,7 +86,7 @@ class Source:
 
 def push(store: Store, path: Path, *, cache: Path, on_progress: OnProgress = silent) -> Pushed:
     """Answers when all of it is in the home. A dataset that changes while it is read is an error, and is not named."""
-    source = _source(path, store)
+    source = _source(path, store, cache)
     memory = Memory(cache, Path(os.path.abspath(path)))
     prunes = read_prunes(store)
     packs = Packs(store, prunes)
@@ -212,7 +212,7 @@ class Pushing:
         self._shards.append(Shard(self.packs.placed[content.sha256].pack, content.bytes, content.sha256))
 
 
-def _source(path: Path, store: Store) -> Source:
+def _source(path: Path, store: Store, cache: Path) -> Source:
     path = Path(os.path.abspath(path))
     real = Path(os.path.realpath(path))
     if not real.exists():
@@ -221,9 +221,9 @@ def _source(path: Path, store: Store) -> Source:
         if not real.is_file():
             raise UsageError(f"`{path}` is neither a directory nor a regular file", hint="name one of these")
         return Source(os.fsencode(real), path.name)
-    home = Path(os.path.realpath(store.url.removeprefix("file://")))
-    if home.is_absolute() and home.is_relative_to(real):
-        raise UsageError(f"`{path}` holds the home `{store.url}` itself", hint="push the directories in it one by one")
+    for what, ours in (("home", store.url.removeprefix("file://")), ("cache", str(cache))):
+        if os.path.isabs(ours) and Path(os.path.realpath(ours)).is_relative_to(real):
+            raise UsageError(f"`{path}` holds the {what} `{ours}` itself", hint="push the directories in it one by one")
     return Source(os.fsencode(real), "")
 
 
