@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -22,9 +23,13 @@ from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, 
 from outlast.store.files import ChunksFailed, Files
 from outlast.store.generations import DELETED, END, Generations, listed
 from outlast.store.one_by_one import OneByOne
-from outlast.store.paths import DISPLACED, MARK, path_of, segment_of
+from outlast.store.paths import DISPLACED, MARK, path_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored
 from outlast.store.walk import walk
+
+
+_CREATED = re.compile(r"[A-Za-z0-9_-]{1,100}~1").fullmatch
+"""A name that is its own segment, in its first generation."""
 
 
 class DirectoryStore(OneByOne):
@@ -92,9 +97,8 @@ class DirectoryStore(OneByOne):
         except OSError as error:
             raise translated(error, "list", f"{self._root}/{prefix}") from error
         for name in found:
-            text, _, suffix = name.partition(MARK)
-            if suffix == "1" and segment_of(text) == text:
-                names.append(prefix + text)
+            if _CREATED(name):
+                names.append(prefix + name[:-2])
             else:
                 return [entry.key for entry in self.list(prefix)]  # something else has happened here
         names.sort()
