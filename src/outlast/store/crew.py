@@ -14,6 +14,10 @@ LOOK_SECONDS = 0.2
 """How often whoever waits for the crew does its own work in between."""
 
 
+GIVE_UP_SECONDS = 1.0
+"""How long what nobody wants any more is waited for."""
+
+
 class Crew:
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -26,19 +30,25 @@ class Crew:
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="outlast-store")
         return self._pool.submit(call)
 
-    def each(self, calls: Iterable[Callable[[], object]], between: Callable[[], None]) -> None:
-        """All of them, a few at a time, the first ones first. The first error is raised when no other is running any more.
+    def each(
+        self, calls: Iterable[Callable[[], object]], between: Callable[[], None], ended: threading.Event | None = None
+    ) -> None:
+        """All of them, a few at a time, the first ones first; the first error of any is raised.
 
-        `between` is called by this thread while it waits, and may raise too: what has not begun never does.
+        `between` is called by this thread while it waits, and may raise too. Then `ended` is set, what has not begun never does, and
+        what runs is waited for only briefly: whoever gives up, because its machine is taken away, has no time to lose.
         """
         row = _Row(iter(calls))
         workers = [self.submit(row.work) for _ in range(self.threads)]
         try:
-            while wait(workers, timeout=LOOK_SECONDS).not_done:
+            while wait(workers, timeout=LOOK_SECONDS).not_done and not row.errors:
                 between()
         finally:
             row.over = True
-            wait(workers)
+            if ended is not None and (row.errors or any(not one.done() for one in workers)):
+                ended.set()
+            if wait(workers, timeout=GIVE_UP_SECONDS).not_done:
+                self._pool = None  # its threads end by themselves; who comes next has threads of its own
         if row.errors:
             raise row.errors[0]
         between()

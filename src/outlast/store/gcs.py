@@ -6,7 +6,6 @@ import itertools
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -126,20 +125,12 @@ class GcsStore:
                 yield chunk
                 done.add(len(chunk))
 
-        def send(upload: Upload) -> None:
-            with _setting(ended):
-                self._upload_again(upload.key, partial(watched, upload))
-
-        def look() -> None:
-            with _setting(ended):
-                between(done.value)
-
         def calls() -> Iterator[Callable[[], None]]:
             for upload in uploads:
                 check_key(upload.key)
-                yield partial(send, upload)
+                yield partial(self._upload_again, upload.key, partial(watched, upload))
 
-        self._crew.each(calls(), look)
+        self._crew.each(calls(), lambda: between(done.value), ended)
 
     def delete(self, key: str, *, if_generation: int | None = None) -> None:
         check_key(key)
@@ -227,6 +218,7 @@ class GcsStore:
         try:
             for _ in range(BROKEN_MAX):
                 answer = whole(read())
+                self._there = True
                 if answer is not None:
                     return answer
             raise StoreUnavailable(f"{self._doing('read', key)}: what comes is not what is stored, again and again")
@@ -289,16 +281,6 @@ class GcsStore:
 
 class _Ended(Exception):
     """Another upload of the same batch has failed, or nobody wants them any more."""
-
-
-@contextmanager
-def _setting(ended: threading.Event) -> Iterator[None]:
-    """Whoever fails ends all the others at their next chunk."""
-    try:
-        yield
-    except BaseException:
-        ended.set()
-        raise
 
 
 def _is_key(key: str) -> bool:
