@@ -13,7 +13,7 @@ import pytest
 from tests.project.project_files import ROOT, SOURCE, children, contract, settings
 
 THIRD_PARTY = {
-    "cli": {"click"},
+    "cli": {"click", "outlast_emulator"},
     "bundle": {"tomli", "urllib3"},
     "spec": {"tomli"},
     "google": {"urllib3", "certifi", "google"},
@@ -22,7 +22,7 @@ THIRD_PARTY = {
 }
 """What each package may import beside the standard library; a package that is not named: nothing. tomli only stands in
 for tomllib on Python 3.10, and only where a TOML file is read; a bundle's wheels are downloaded where a job is submitted, never on
-its machine, which has nothing installed."""
+its machine, which has nothing installed. The emulator is a stranger too: one command starts it."""
 
 FORBIDDEN_NAMES = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|handlers?|services?|infos?)(_|$)")
 FUNCTION_LINES_MAX = 70
