@@ -193,7 +193,7 @@ class Users:
         return Laptop(
             clock=clock,
             random=random,
-            user_dir=Path("/nowhere"),
+            user_dir=Path("/dev/null"),  # nothing can be written below it
             open_store=lambda url: world.open_store(who, random, clock, Cut()),
             make_engine=lambda name: SimulatedEngine(world, who),
         )
