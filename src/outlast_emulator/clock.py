@@ -35,9 +35,6 @@ class Clock:
     def monotonic(self) -> float:
         return time.monotonic()
 
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
-
     def scaled(self, seconds: float) -> float:
         """How long a lag, a notice or a limit of `seconds` takes here."""
         return seconds * self.scale
