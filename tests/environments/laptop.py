@@ -20,12 +20,21 @@ from outlast.spec.target import parse_target
 from outlast.store.registry import open_store
 from tests.environments.conftest import offline
 
+FOREIGN = "linux-x86_64" if os.uname().machine in ("aarch64", "arm64") else "linux-aarch64"
+
 
 class Elsewhere(LocalEngine):
     """Its machines are another computer than this: nothing that is installed here is there."""
 
     name = "elsewhere"
     capabilities = replace(LocalEngine.capabilities, same_machine=False)
+
+
+class OtherKind(Elsewhere):
+    """Of another kind than this computer, whatever that is."""
+
+    name = "other kind"
+    capabilities = replace(Elsewhere.capabilities, platform=FOREIGN)
 
 
 @dataclass
@@ -62,7 +71,8 @@ class Laptop:
         )
 
     def engine(self, name: str = "local") -> Engine:
-        return (Elsewhere if name == "elsewhere" else LocalEngine)(self.user_dir, SYSTEM)
+        kinds = {"elsewhere": Elsewhere, "other kind": OtherKind}
+        return kinds.get(name, LocalEngine)(self.user_dir, SYSTEM)
 
     def write(self, name: str, text: str) -> None:
         (self.work / name).parent.mkdir(parents=True, exist_ok=True)

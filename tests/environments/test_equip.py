@@ -163,6 +163,16 @@ def test_a_setup_alone_is_a_layer_above_what_is_active(laptop: Laptop, active: P
     assert run(root, "import sys, alpha; print(alpha.version, sys.prefix)") == f"1.0 {root}"
 
 
+def test_a_setup_on_another_computer_has_what_is_frozen_and_nothing_of_this_one(laptop: Laptop, active: Path) -> None:
+    laptop.write("train.py", "import different\nimport nowhere\n")
+    laptop.write("setup.sh", "true\n")
+    equipment = laptop.equip(on="elsewhere", setup="setup.sh")
+    assert equipment.packages == ("delta 1.0",)
+    laptop.write("train.py", "")
+    root = laptop.place(laptop.equip(on="elsewhere", setup="setup.sh"))
+    assert run(root, "import importlib.util; print(importlib.util.find_spec('different'))") == "None"
+
+
 def test_a_setup_that_is_not_there_is_said(laptop: Laptop) -> None:
     laptop.write("train.py", "")
     with pytest.raises(NotFound, match=r"--setup nope\.sh"):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from outlast.bundle.environment.record import read_manifest
 from outlast.errors import Unreachable, UsageError
+from outlast.store.registry import open_store
 from tests.environments.conftest import find_uv
-from tests.environments.laptop import Laptop, run
+from tests.environments.laptop import FOREIGN, Laptop, run
 from tests.environments.wheels import make_project, make_sdist, make_wheel
+
+MINOR = f"{sys.version_info.major}{sys.version_info.minor}"
 
 
 @pytest.fixture(params=["uv", "pip"])
@@ -145,6 +150,33 @@ def test_what_lies_in_the_directory_is_not_taken_for_a_module_of_pythons(laptop:
         laptop.write(f"{name}.py", "raise SystemExit('shadowed')\n")
     laptop.write("requirements.txt", "alpha\n")
     assert laptop.equip(requirements=("requirements.txt",)).packages == ("alpha 2.0", "beta 1.5")
+
+
+def test_for_another_kind_of_machine_its_wheels_are_chosen(laptop: Laptop, links: Path) -> None:
+    machine = FOREIGN.removeprefix("linux-")
+    here = os.uname().machine
+    for tag in (f"cp{MINOR}-cp{MINOR}-manylinux_2_17_{machine}", f"cp{MINOR}-cp{MINOR}-manylinux_2_17_{here}"):
+        make_wheel(links, "native", files={"native.py": f"tag = {tag!r}\n"}, tag=tag)
+    laptop.write("requirements.txt", "native\nbeta\n")
+    laptop.write("train.py", "import native\n")
+    there = laptop.equip(on="other kind", requirements=("requirements.txt",))
+    local = laptop.equip(requirements=("requirements.txt",))
+    assert there.packages == local.packages == ("beta 1.5", "native 1.0")
+    assert there.environment != local.environment
+    wheels = [
+        read_manifest(open_store(str(laptop.root / "home")), one.environment.digest).packages[1].wheel
+        for one in (there, local)
+        if one.environment
+    ]
+    assert machine in wheels[0] and here in wheels[1]
+
+
+def test_sources_are_not_built_for_another_kind_of_machine(laptop: Laptop, tmp_path: Path, links: Path) -> None:
+    make_sdist(links, tmp_path / "sources", "gamma", "3.0")
+    laptop.write("requirements.txt", "gamma\n")
+    laptop.write("train.py", "import gamma\n")
+    with pytest.raises(UsageError, match="gamma"):
+        laptop.equip(on="other kind", requirements=("requirements.txt",))
 
 
 def test_a_hostile_wheel_is_refused_before_it_is_shipped(laptop: Laptop, links: Path) -> None:

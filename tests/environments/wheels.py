@@ -70,6 +70,7 @@ def make_wheel(
     record: Mapping[str, str] | None = None,
     modes: Mapping[str, int] | None = None,
     unrecorded: Mapping[str, bytes] | None = None,
+    tag: str = "py3-none-any",
 ) -> Path:
     """`record` replaces lines of RECORD; `modes` are those of single members; `unrecorded` is in it and not in RECORD."""
     info = f"{name}-{version}.dist-info"
@@ -77,14 +78,14 @@ def make_wheel(
     if files is None:
         contents[f"{name}.py"] = f"version = {version!r}\n".encode()
     contents[f"{info}/METADATA"] = metadata(name, version, requires, requires_python)
-    contents[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    contents[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: %s\n" % tag.encode()
     if entry_points:
         contents[f"{info}/entry_points.txt"] = entry_points.encode()
     lines = {path: record_line(path, data) for path, data in contents.items()} | dict(record or {})
     contents[f"{info}/RECORD"] = "\n".join([*filter(None, lines.values()), f"{info}/RECORD,,", ""]).encode()
     contents |= dict(unrecorded or {})
     folder.mkdir(parents=True, exist_ok=True)
-    wheel = folder / f"{name}-{version}-py3-none-any.whl"
+    wheel = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in contents.items():
             member = zipfile.ZipInfo(path)

@@ -93,6 +93,9 @@ class Capabilities:
     preempts: bool
     """`preempt` works: the engine can be drilled."""
 
+    platform: str = ""
+    """What its machines are, such as `linux-x86_64`; empty: the same as this computer."""
+
     place: str = ""
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a job without declared packages does without all of these
     from outlast.bundle.environment.declared import Declared
     from outlast.bundle.environment.interpreter import Facts
     from outlast.bundle.environment.ship import Shelf, Shipped
-    from outlast.engines.engine import Engine
+    from outlast.engines.engine import Capabilities, Engine
     from outlast.folder.home import Home
     from outlast.jobs.asked import Asked
     from outlast.jobs.world import World
@@ -76,12 +76,14 @@ def equip(
     if frozen:
         from outlast.bundle.environment.freeze import freeze
 
-        check_imports(needed, interpreter, world.cache_dir, installed=not asked.setup)
+        check_imports(needed, interpreter, world.cache_dir, setup=bool(asked.setup))
         declared = freeze(interpreter.path, needed.modules())
     if declared is None and not asked.setup:
         warnings = check_imports(needed, interpreter, world.cache_dir)
         return Equipment(interpreter, interpreter.path, warnings=warnings)
-    return _Equipping(world, asked, home, directory, interpreter, needed, on_progress).equip(declared, frozen=frozen)
+    return _Equipping(world, asked, home, directory, interpreter, needed, on_progress, engine.capabilities).equip(
+        declared, frozen=frozen
+    )
 
 
 def _declared(
@@ -116,6 +118,7 @@ class _Equipping:
     interpreter: Interpreter
     needed: Needed
     on_progress: OnProgress
+    capabilities: Capabilities
 
     def equip(self, declared: Declared | None, *, frozen: bool) -> Equipment:
         from outlast.bundle.environment.declared import Declared
@@ -124,9 +127,10 @@ class _Equipping:
         from outlast.bundle.environment.ship import Shelf
 
         facts = facts_of(self.interpreter.path, self.world.cache_dir)
+        here, facts = facts.platform, replace(facts, platform=self.capabilities.platform or facts.platform)
         setup = setup_digest(self.directory, self.asked.setup) if self.asked.setup else ""
         # With a setup and nothing declared: a layer of its own above the interpreter's packages, which it leaves alone.
-        below = self.interpreter.path if declared is None else ""
+        below = self.interpreter.path if declared is None and self.capabilities.same_machine else ""
         declared = declared or Declared(f"--setup {self.asked.setup}")
         _check_python(declared, self.interpreter.path, facts.version)
         began_at = self.world.clock.monotonic()
@@ -141,7 +145,7 @@ class _Equipping:
             warnings = self._check(plain.manifest.packages_modules(), below)
             shipped = replace(shelf.ship(replace(plain.manifest, setup=setup), {}, key), resolved=False)
         else:
-            shipped, warnings = self._resolve(declared, facts, setup, below, key, shelf)
+            shipped, warnings = self._resolve(declared, facts, setup, below, key, shelf, here)
         return Equipment(
             self.interpreter,
             facts.base,
@@ -161,7 +165,7 @@ class _Equipping:
         )
 
     def _resolve(
-        self, declared: Declared, facts: Facts, setup: str, below: str, key: str, shelf: Shelf
+        self, declared: Declared, facts: Facts, setup: str, below: str, key: str, shelf: Shelf, here: str
     ) -> tuple[Shipped, tuple[str, ...]]:
         from outlast.bundle.environment.record import EnvironmentManifest
         from outlast.bundle.environment.resolve import Wheels, resolve
@@ -181,6 +185,7 @@ class _Equipping:
                     scratch=Path(scratch),
                     cache=cache,
                     environ=self.world.environ,
+                    platform=facts.platform if facts.platform != here else "",
                 )
                 if declared.lines or declared.files
                 else Wheels((), "")

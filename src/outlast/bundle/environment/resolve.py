@@ -11,6 +11,7 @@ from outlast.bundle.environment import resolve_pip, resolve_uv
 from outlast.bundle.environment.declared import Declared
 from outlast.bundle.environment.interpreter import Facts
 from outlast.bundle.environment.names import name_and_version
+from outlast.bundle.environment.platforms import Platform, find_platform
 from outlast.errors import UsageError
 
 
@@ -30,15 +31,21 @@ def resolve(
     scratch: Path,
     cache: Path,
     environ: Mapping[str, str],
+    platform: str = "",
 ) -> Wheels:
-    """UsageError: it cannot be resolved; Unreachable: the index cannot be. Whatever is left lies in `scratch`."""
+    """`platform`: that of the machine, where it is another one than this computer's: then only wheels can be had.
+
+    UsageError: it cannot be resolved; Unreachable: the index cannot be. Whatever is left lies in `scratch`."""
     inputs = _inputs(declared, scratch)
+    foreign = find_platform(platform) if platform else None
     out = scratch / "wheels"
     out.mkdir()
-    resolver = _by_uv(inputs, out, directory=directory, python=python, facts=facts, scratch=scratch, environ=environ)
+    resolver = _by_uv(
+        inputs, out, directory=directory, python=python, facts=facts, scratch=scratch, environ=environ, foreign=foreign
+    )
     if not resolver:
         resolver = resolve_pip.resolve(
-            inputs, out, directory=directory, python=python, facts=facts, cache=cache, environ=environ
+            inputs, out, directory=directory, python=python, facts=facts, cache=cache, environ=environ, foreign=foreign
         )
     paths = tuple(sorted(out.glob("*.whl")))
     _check(paths, declared)
@@ -54,13 +61,16 @@ def _by_uv(
     facts: Facts,
     scratch: Path,
     environ: Mapping[str, str],
+    foreign: Platform | None,
 ) -> str:
     """Empty: there is none that we can use."""
     uv = resolve_uv.find_uv(environ, python)
     if uv is None:
         return ""
     try:
-        return resolve_uv.resolve(uv, inputs, out, directory=directory, facts=facts, scratch=scratch, environ=environ)
+        return resolve_uv.resolve(
+            uv, inputs, out, directory=directory, facts=facts, scratch=scratch, environ=environ, foreign=foreign
+        )
     except resolve_uv.TooOld:
         return ""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from outlast.bundle.environment.interpreter import Facts
+from outlast.bundle.environment.platforms import Platform
 from outlast.bundle.environment.tool import essence, run_tool
 from outlast.errors import OutlastError, Unreachable, UsageError
 
@@ -50,14 +51,24 @@ def resolve(
     facts: Facts,
     cache: Path,
     environ: Mapping[str, str],
+    foreign: Platform | None = None,
 ) -> str:
     """Wheels in `out`; answers who resolved."""
     pip = _find_pip(python, facts, cache, environ)
-    command = [pip, "-c", RUN, "wheel", *QUIET, "--wheel-dir", str(out), *inputs]
+    verb = ["wheel", "--wheel-dir", str(out)] if foreign is None else _download(foreign, facts, out)
+    command = [pip, "-c", RUN, *verb, *QUIET, *inputs]
     said = run_tool(command, cwd=directory, environ=environ)
     if said.code != 0:
         raise _refused(said.err, pip, directory, environ)
     return _name(pip, facts, python)
+
+
+def _download(foreign: Platform, facts: Facts, out: Path) -> list[str]:
+    """What runs on other machines cannot be built here."""
+    own = f"cp{facts.minor.replace('.', '')}"
+    words = ["download", "--dest", str(out), "--only-binary", ":all:", "--python-version", facts.minor]
+    words += ["--implementation", "cp", "--abi", own, "--abi", "abi3", "--abi", "none"]
+    return words + [word for tag in foreign.pip for word in ("--platform", tag)]
 
 
 def _name(pip: str, facts: Facts, python: str) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from outlast.bundle.environment.fetch import Fetcher, Refused, Wanted
 from outlast.bundle.environment.interpreter import Facts
 from outlast.bundle.environment.names import name_and_version
+from outlast.bundle.environment.platforms import Platform
 from outlast.bundle.environment.script_block import parse_toml
 from outlast.bundle.environment.tool import Said, essence, run_tool
 from outlast.errors import OutlastError, Unreachable, UsageError
@@ -70,10 +71,13 @@ def resolve(
     facts: Facts,
     scratch: Path,
     environ: Mapping[str, str],
+    foreign: Platform | None = None,
 ) -> str:
     """Wheels in `out`; answers who resolved. `TooOld`: nothing was done."""
     words = [word for word in inputs if word != "-r"]
     command = [uv, "pip", "compile", "-q", "--no-header", "--format", "pylock.toml", "--python", facts.base, *words]
+    if foreign is not None:
+        command += ["--python-platform", foreign.uv, "--only-binary", ":all:"]
     with ThreadPoolExecutor(1) as meanwhile:
         said_in = "\n".join(Path(word).read_text(errors="replace") for word in words if word != "-c")
         made = meanwhile.submit(Fetcher, environ, said_in)
@@ -96,6 +100,12 @@ def resolve(
     try:
         fetcher.fetch(wheels)
         for name, package in sources:
+            if foreign is not None:
+                raise UsageError(
+                    f"`{name}` has only sources, which cannot be built here for another platform",
+                    state=STATE,
+                    hint="choose a version of it that has wheels, or ship its code with `--dir`",
+                )
             source = _source(package, scratch / "sources" / name, directory, environ, fetcher)
             _build(uv, source, out, facts, environ, name)
     except Refused as error:
