@@ -129,6 +129,10 @@ def say_plan(planned: Plan, seconds: float) -> None:
     machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
     limit = f"ends after {duration(spec.max_run_seconds)} at the latest"
     say(f"Job `{spec.job}` on `{spec.engine}`: {machine}, {money(0.0)} per hour, {limit}")
+    for name, reference in spec.secrets.items():
+        say(f"  `{name}` is a secret, from `{shown(reference)}`")
+    for one in spec.notify:
+        say(f"  `{shown(one)}` is told of its end")
     say(f"  `outlast stop {spec.job}` stops it")
 
 

@@ -25,12 +25,12 @@ LINE_BYTES_MAX = 1 << 20
 """A longer line of metrics is none of ours."""
 
 
-def publish_result(folder: Folder, head: Head) -> None:
-    """Of an evaluation that succeeded. There already, or the trained job is gone: nothing."""
+def publish_result(folder: Folder, head: Head, spec: Spec | None) -> None:
+    """Of an evaluation that succeeded. There already, or the trained job is gone: nothing. `spec`: the job's, if it was just read."""
     if head.state is not State.SUCCEEDED:
         return
     try:
-        spec = folder.read_spec()
+        spec = spec or folder.read_spec()
     except KeyMissing:
         return
     if spec.evaluation is None:

@@ -9,6 +9,7 @@ from outlast.folder.content import download, read_manifest
 from outlast.folder.evaluation import publish_result
 from outlast.folder.folder import Folder
 from outlast.folder.records import File, Head, Published
+from outlast.spec.spec import Spec
 from outlast.store.keys import check_key
 
 OUTPUT = "output/"
@@ -22,7 +23,7 @@ def output_files(folder: Folder, head: Head) -> list[File]:
     return [file for file in read_manifest(folder, name).files if file.path.startswith(OUTPUT)]
 
 
-def publish(folder: Folder, launch_id: str) -> None:
+def publish(folder: Folder, launch_id: str, spec: Spec | None = None) -> None:
     """Copies what is missing of a final head's outputs, and of an evaluation's result; whoever ends a launch calls it first."""
     try:
         head = folder.read_head().head
@@ -30,7 +31,7 @@ def publish(folder: Folder, launch_id: str) -> None:
         return
     if head.launch_id != launch_id or not head.state.final:
         return
-    publish_result(folder, head)
+    publish_result(folder, head, spec)
     if not head.outputs:
         return
     if _published(folder) == head.outputs:

@@ -38,7 +38,7 @@ def look(world: World, job: Job) -> Status:
             launch_state = state_elsewhere(job, record, at.head)
         at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
     else:
-        publish(job.folder, record.id)  # the machine that should have may have been taken away first
+        publish(job.folder, record.id, spec)  # the machine that should have may have been taken away first
         if job.folder.store.now() - (at.head.ended_at or 0.0) > FORGET_SECONDS:
             forget(world, spec, record.id)  # its machine does so itself, when it has told whom it has to tell
     beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None
