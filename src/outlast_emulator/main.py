@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from outlast_emulator.emulator import Emulator
@@ -27,14 +28,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="where the data is kept; a temporary directory if not said")
     parser.add_argument("--time-scale", type=float, default=1.0, help="0.1: what takes Google 10 seconds takes 1 here")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--end-with-stdin", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="run it with the variables set, and end with it")
     asked = parser.parse_args(arguments)
+    if asked.end_with_stdin and not asked.command:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="outlast-emulator-") as scratch:
         return run(asked.data or Path(scratch), asked.port, asked.time_scale, asked.json, asked.command)
 
 
 def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[str]) -> int:
     """The exit code of `command`, or 0 when a signal ends it."""
+    if not command:
+        # Before there are threads, which inherit it: the signal is to find nobody but `sigwait`.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         emulator = Emulator(data, time_scale=time_scale)
     except InUse:
@@ -53,9 +61,6 @@ def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[s
             f"error: port {port} of 127.0.0.1: {error.strerror}\n\nhint: leave `--port` away: one is found\n"
         )
         return 2
-    if not command:
-        # Before there are threads, which inherit it: the signal is to find nobody but `sigwait`.
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     server.start()
     try:
         if command:
@@ -76,6 +81,13 @@ def _say(url: str, as_json: bool) -> None:
         sys.stderr.write(f"Google's APIs are at {url}; Ctrl-C ends them. Elsewhere, first:\n")
         sys.stdout.write("".join(f"export {name}={value}\n" for name, value in found.items()))
     sys.stdout.flush()
+
+
+def _end_with_stdin() -> None:
+    """So that an emulator does not outlive the program that started it, however that ends."""
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run_command(command: list[str], url: str) -> int:

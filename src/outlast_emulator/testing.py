@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -142,13 +141,15 @@ def _beside(data: Path, port: int, time_scale: float) -> Iterator[Running]:
         child.terminate()
         child.wait(READY_SECONDS_MAX)
         child.stdout.close()
+        if child.stdin is not None:
+            child.stdin.close()
 
 
 def start_process(data: Path, port: int = 0, time_scale: float = 1.0) -> subprocess.Popen[bytes]:
-    """Its first line on stdout is JSON and says that it is ready."""
+    """Its first line on stdout is JSON and says that it is ready. It ends, at the latest, with this process."""
     command = [sys.executable, "-m", "outlast_emulator", "--json", "--data", str(data), "--port", str(port)]
     return subprocess.Popen(
-        [*command, "--time-scale", str(time_scale)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        [*command, "--time-scale", str(time_scale), "--end-with-stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
 
 

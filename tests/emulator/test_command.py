@@ -149,6 +149,31 @@ def test_the_time_scale_shortens_what_google_takes_long_for(tmp_path: Path) -> N
         assert [emulator.put("quick-one", "it", b"").status for _ in range(5)] == [200] * 5
 
 
+STARTER = """
+import sys, time
+from pathlib import Path
+from outlast_emulator.testing import running
+with running(Path(sys.argv[1]), process=True) as emulator:
+    print(emulator.url, flush=True)
+    time.sleep(3600)
+"""
+
+
+def test_an_emulator_does_not_outlive_the_program_that_started_it(tmp_path: Path) -> None:
+    starter = subprocess.Popen([sys.executable, "-c", STARTER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert starter.stdout is not None
+    emulator = Running(starter.stdout.readline().strip(), tmp_path)
+    assert emulator.call("GET", "/_emulator/clock").status == 200
+
+    starter.kill()
+    starter.wait()
+    starter.stdout.close()
+
+    with pytest.raises(OSError):
+        while True:
+            emulator.call("GET", "/_emulator/clock")
+
+
 TEST = """
 def test_it_runs(emulator):
     emulator.make_bucket("my-bucket")
