@@ -241,3 +241,16 @@ def test_a_url_that_holds_something_else_than_at_submit_is_not_trained_with(
     shutil.rmtree(ready.outlast_dir / "cache" / "datasets")
     again = ready.outlast("resume", "j")
     assert again.code == 1 and "is not what it was when the job was submitted" in again.err
+
+
+def test_names_can_be_listed_and_forgotten(ready: User) -> None:
+    for name in ("one", "two"):
+        assert ready.outlast("push", "data", name).code == 0
+    listed = ready.outlast("push", "--list", "--json").json
+    assert [(row["name"], row["files"], row["bytes"]) for row in listed] == [("one", 2, 6), ("two", 2, 6)]
+    assert "one" in ready.outlast("push", "--list").out
+    assert ready.outlast("push", "--forget", "one").code == 0
+    assert [row["name"] for row in ready.outlast("push", "--list", "--json").json] == ["two"]
+    assert ready.outlast("push", "--forget", "one").code == 3
+    for wrong in ([], ["data", "--list"], ["--list", "--forget", "two"]):
+        assert ready.outlast("push", *wrong).code == 2

@@ -1,13 +1,16 @@
-"""`outlast push`: a dataset into the home under a name, for jobs to come."""
+"""`outlast push`: a dataset into the home under a name, for jobs to come; and the names that are there."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from outlast.bundle.dataset.push import Pushed, push
-from outlast.bundle.dataset.record import DatasetName
+from outlast.bundle.dataset.record import DatasetName, read_name, read_record
+from outlast.errors import Damaged, NewerFormat
 from outlast.folder import layout
 from outlast.folder.home import Home
 from outlast.folder.prunes import newest_prune
@@ -22,6 +25,41 @@ class Named:
     name: str
     home: Home
     pushed: Pushed
+
+
+class Listed(NamedTuple):
+    name: str
+    digest: str
+    files: int
+    bytes: int
+    pushed_at: float
+
+
+def list_names(home: Home) -> Iterator[Listed]:
+    """In the order of the names. One that leads nowhere, or cannot be read, has no files."""
+    for entry in home.store.list(layout.DATASET_NAMES):
+        name = entry.key.removeprefix(layout.DATASET_NAMES).removesuffix(".json")
+        if layout.dataset_name(name) == entry.key:
+            yield _listed(home, name)
+
+
+def forget_name(home: Home, name: str) -> Listed:
+    """The dataset itself stays: jobs may need it. `NotFound` if nothing has this name."""
+    listed = _listed(home, check_dataset_name(name))
+    home.store.delete(layout.dataset_name(name))
+    return listed
+
+
+def _listed(home: Home, name: str) -> Listed:
+    try:
+        named = read_name(home.store, name)
+    except (Damaged, NewerFormat):
+        return Listed(name, "", 0, 0, 0.0)
+    try:
+        record = read_record(home.store, named.digest)
+    except (Damaged, NewerFormat):
+        return Listed(name, named.digest, 0, 0, named.pushed_at)
+    return Listed(name, named.digest, record.files, record.bytes, named.pushed_at)
 
 
 def push_named(
