@@ -418,6 +418,14 @@ def test_the_command_prints_and_lists_what_was_found(user: User) -> None:
     rows = [json.loads(line) for line in followed.out.splitlines()]
     assert rows[-1]["metrics"]["weight"] == 6.0 and rows[-1]["step"] == 6
     assert "job `mine` at step 6" in user.outlast("show", "second").out
+    before = sorted(str(path) for path in user.outlast_dir.rglob("*") if "local" not in path.parts)
+    rehearsed = user.outlast("evaluate", "mine", "--dry-run", "--json", "--job-id", "third").json
+    assert rehearsed["spec"]["evaluation"]["job"] == "mine" and len(rehearsed["launches"]) == 1
+    keys = [write["key"] for write in rehearsed["writes"]]
+    assert (
+        "jobs/third/checkpoints/000000-trained.json" in keys and "jobs/mine/evaluations/third/evaluation.json" in keys
+    )
+    assert sorted(str(path) for path in user.outlast_dir.rglob("*") if "local" not in path.parts) == before
     wrong = user.outlast("evaluate", "mine", "train.py", "more")
     assert wrong.code == 2 and "hint: `outlast evaluate mine train.py -- more`" in wrong.err
     assert user.outlast("evaluate", "mine", "--follow", "--job-id", "x").code == 2

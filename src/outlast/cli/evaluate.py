@@ -56,8 +56,9 @@ class EvaluateCommand(Command):
 @setting_option("retries", "N", "How often to start again when the script itself fails; 0 if not said.")
 @setting_option("max-run", "DURATION", "The most it may take, waiting included; `7d` if not said.")
 @setting_option("stall", "DURATION", "Start again after this long without a word; measured if not said, `0` never.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and everything that would be made; make nothing.")
 @json_option
-def command(words: tuple[str, ...], follow: bool, detach: bool, as_json: bool, **given: Any) -> int:
+def command(words: tuple[str, ...], follow: bool, detach: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
     """Evaluate a checkpoint of JOB, the newest training if not said, by a job of its own with JOB's code and data.
 
     Without a TARGET it is JOB's own, with `--mode evaluate` behind its arguments. It sees the checkpoint
@@ -68,9 +69,11 @@ def command(words: tuple[str, ...], follow: bool, detach: bool, as_json: bool, *
     """
     from outlast.jobs.world import system_world
 
-    world = system_world()
+    world = system_world(make=not dry_run)
     trained, wanted = _wanted(world, words, given)
     try:
+        if dry_run:
+            return _rehearse(world, trained, wanted, as_json=as_json)
         if follow:
             return _follow(world, trained, wanted, as_json=as_json, detach=detach)
         return _evaluate(world, trained, wanted, as_json=as_json, detach=detach)
@@ -99,6 +102,20 @@ def _wanted(world: World, words: tuple[str, ...], given: dict[str, Any]) -> tupl
     home = given.get("home")
     trained = find(world, job, home) if job else newest_trained(world, home)
     return trained, Wanted(request, checkpoint, split, rebuild)
+
+
+def _rehearse(world: World, trained: Job, wanted: Wanted, *, as_json: bool) -> int:
+    from dataclasses import replace
+
+    from outlast.cli.rehearsal import rehearse
+    from outlast.jobs.evaluate import evaluate
+
+    return rehearse(
+        world,
+        wanted.asked,
+        as_json=as_json,
+        verb=lambda pretended, request: evaluate(pretended, trained, replace(wanted, asked=request)),
+    )
 
 
 def _evaluate(world: World, trained: Job, wanted: Wanted, *, as_json: bool, detach: bool) -> int:

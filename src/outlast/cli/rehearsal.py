@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,7 +45,9 @@ class Rehearsed:
         return False
 
 
-def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
+def rehearse(
+    world: World, asked: Asked, *, as_json: bool, verb: Callable[[World, Asked], Submitted] = submit
+) -> int:
     """Submits in a world whose stores and engines only pretend, with a user's directory of its own: caches learn nothing."""
     stores: list[Dry] = []
     engines: list[Rehearsed] = []
@@ -60,7 +63,7 @@ def rehearse(world: World, asked: Asked, *, as_json: bool) -> int:
             home=world.home_url(asked.home),
             from_job=_by_folder(world, asked.from_job),
         )
-        submitted = submit(pretended, asked)
+        submitted = verb(pretended, asked)
     writes = [write for store in stores for write in store.writes]
     launches = [launch for engine in engines for launch in engine.started]
     if as_json:
@@ -109,7 +112,8 @@ def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) ->
 
     for note in submitted.plan.prepared.notes:
         say(note)
-    say_shipped(submitted.plan)
+    if submitted.plan.packed.files:  # an evaluation ships what is there already
+        say_shipped(submitted.plan)
     say(f"Job `{submitted.job.id}` would be written to `{shown(submitted.job.folder_url)}`:")
     for write in writes:
         put(f"{write.operation} {shown(write.key)} ({size(write.bytes)})")
