@@ -117,7 +117,9 @@ def test_a_command_that_never_ends_is_ended_with_all_that_it_started(tmp_path: P
     from outlast.spec.spec import Provenance, Spec, Target, TargetKind
     from outlast.store.memory import MemoryStore
 
-    spec = Spec("j", "j", Target(TargetKind.SCRIPT, "t.py"), "b", "python3", Provenance("0", directory="/no/such/place"), 1.0)
+    spec = Spec(
+        "j", "j", Target(TargetKind.SCRIPT, "t.py"), "b", "python3", Provenance("0", directory="/no/such/place"), 1.0
+    )
     notifier = Notifier(Folder(MemoryStore(), "j", Random(1)), spec, "id", "m", tmp_path, {"PATH": "/usr/bin:/bin"})
     mark = tmp_path / "mark"
     words = ["sh", "-c", f"(sleep 3; touch {mark}) & sleep 600"]

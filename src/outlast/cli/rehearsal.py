@@ -45,9 +45,7 @@ class Rehearsed:
         return False
 
 
-def rehearse(
-    world: World, asked: Asked, *, as_json: bool, verb: Callable[[World, Asked], Submitted] = submit
-) -> int:
+def rehearse(world: World, asked: Asked, *, as_json: bool, verb: Callable[[World, Asked], Submitted] = submit) -> int:
     """Submits in a world whose stores and engines only pretend, with a user's directory of its own: caches learn nothing."""
     stores: list[Dry] = []
     engines: list[Rehearsed] = []
