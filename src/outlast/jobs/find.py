@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
 from outlast.errors import NotFound, UsageError
+from outlast.folder import layout
+from outlast.folder.home import Home
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
 
 NEAR_MAX = 5
+KNOWN_MAX = 2000
+"""Among so many of the newest, one that is like the name is looked for."""
 
 
 def find(world: World, text: str | None, home: str | None = None) -> Job:
@@ -20,14 +25,20 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
         newest = _newest(world, home)
         if newest is not None:
             return newest
+    elif len(text) <= layout.JOB_ID_LENGTH_MAX and layout.JOB_ID_CHARACTERS.issuperset(text):
+        # By its whole name, without a look at the index, which may be long.
+        exact = next(world.each(home, lambda one: _exact(one, text)), None)
+        if exact is not None:
+            return exact
     matches: dict[tuple[str, str], Job] = {}
     known: list[str] = []
-    for job in world.each(home, lambda one: (Job.of(one, row.job) for row in one.jobs())):
-        if job.id == text:
-            return job
-        known.append(job.id)
-        if text and job.id.startswith(text):
-            matches[job.home.url, job.id] = job
+    for one, id in world.each(home, lambda one: ((one, row.job) for row in one.jobs())):
+        if id == text:
+            return Job.of(one, id)
+        if len(known) < KNOWN_MAX:
+            known.append(id)
+        if text and id.startswith(text):
+            matches[one.url, id] = Job.of(one, id)
     if len(matches) == 1:
         return next(iter(matches.values()))
     if matches:
@@ -40,6 +51,12 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
     near = get_close_matches(text, known, NEAR_MAX)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`outlast jobs` lists them all"
     raise NotFound(f"there is no job `{text}`", state=state, hint=hint)
+
+
+def _exact(home: Home, id: str) -> Iterator[Job]:
+    job = Job.of(home, id)
+    if any(True for _ in home.store.list(job.folder.keys.spec, limit=1)):
+        yield job
 
 
 def _newest(world: World, home: str | None) -> Job | None:

@@ -27,7 +27,6 @@ from outlast.store.paths import DISPLACED, MARK, path_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored
 from outlast.store.walk import walk
 
-
 _CREATED = re.compile(r"[A-Za-z0-9_-]{1,100}~1").fullmatch
 """A name that is its own segment, in its first generation."""
 
