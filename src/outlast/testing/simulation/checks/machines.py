@@ -57,8 +57,11 @@ class Machines(Check):
                 self.late_starts.setdefault(event.detail, set()).add(launch_id)
         elif event.kind == "died":
             self._check_death(event)
-        elif event.kind == "group ended" and "left done" in event.detail:
-            self._check_end(event)
+        elif event.kind == "group ended":
+            for started in self.late_starts.values():
+                started.discard(launch_id)  # undone; whoever starts it after this undoes that himself
+            if "left done" in event.detail:
+                self._check_end(event)
         elif event.kind == "command done":
             for started in self.late_starts.pop(event.machine, ()):
                 group = self.world.cloud.groups.get(started)
