@@ -87,6 +87,22 @@ def test_a_stall_is_told_before_the_next_attempt(laptop: Laptop) -> None:
     assert [one["event"] for one in list_notifications(job)] == ["stalled-000001", "end-000001"]
 
 
+def test_a_job_that_is_stopped_tells_before_its_machine_is_taken_away(laptop: Laptop) -> None:
+    from outlast.jobs.stop import stop
+
+    asked = ask(laptop, "import time\nprint('begun', flush=True)\ntime.sleep(600)", "sh -c 'sleep 1; ./tell.sh'")
+    job = submit(laptop.world(), asked).job
+    while job.folder.read_head().head.state.value != "running":
+        laptop.world().clock.sleep(0.02)
+    assert stop(laptop.world(), job).state == "stopped"
+    assert [line.split()[:3] for line in told(laptop)] == [["ended", "job", "stopped"]]
+
+
+def test_what_is_told_hears_signals_as_from_a_shell(laptop: Laptop) -> None:
+    job = run(laptop, ask(laptop, "pass", "timeout 1 sleep 60"))
+    assert list_notifications(job)[0]["told"][0]["problem"] == "it ended with exit code 124"
+
+
 def test_an_attempt_that_is_tried_again_is_no_end(laptop: Laptop) -> None:
     script = "import os, sys\nsys.exit(0 if os.environ['OUTLAST_ATTEMPT'] == '2' else 5)"
     run(laptop, replace(ask(laptop, script), retries=1))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from outlast.folder import life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
-from outlast.folder.records import Head, Request, State
+from outlast.folder.records import Head, LaunchRecord, Request, State
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import end, look
 from outlast.jobs.secrets import forget
 from outlast.jobs.world import World
 from outlast.results.status import Status
+from outlast.spec.spec import Spec
+
+TELL_SECONDS_MAX = 30.0
+"""A machine whose job has ended has so long to tell whom it was asked to tell."""
 
 GRACE_SECONDS = 75.0
 """The trainer's own minute, and the time for its last upload. After that the machines are taken away, whatever they do."""
@@ -61,5 +65,15 @@ def _stop_engine(world: World, job: Job) -> None:
     record = job.folder.read_launch(head.launch)
     publish(job.folder, record.id)  # its machine may not have come to that, and will not any more
     spec = job.folder.read_spec()
+    if spec.notify:
+        _let_tell(world, job, record, spec)
     world.engine(record.engine).stop(as_launch(job, record, spec))
     forget(world, spec, record.id)
+
+
+def _let_tell(world: World, job: Job, record: LaunchRecord, spec: Spec) -> None:
+    """Until its machines have left by themselves."""
+    engine, launch = world.engine(record.engine), as_launch(job, record, spec)
+    until = world.clock.monotonic() + TELL_SECONDS_MAX
+    while engine.state(launch).alive and world.clock.monotonic() < until:
+        world.clock.sleep(max(0.02, job.folder.store.poll_seconds))

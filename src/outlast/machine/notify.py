@@ -103,6 +103,7 @@ class Notifier:
                 env={**self.environ, **told},
                 cwd=directory if os.path.isdir(directory) else "/",
                 start_new_session=True,
+                preexec_fn=_as_from_a_shell,  # noqa: PLW1509  it takes no lock that a thread of the store might hold
             )
         except OSError as error:
             return f"it could not be started: {error.strerror}"
@@ -113,6 +114,12 @@ class Notifier:
         finally:
             _end(process)
         return f"it ended with exit code {process.returncode}" if process.returncode else ""
+
+
+def _as_from_a_shell() -> None:
+    """An agent lets init decide when it is to leave; what it starts is to hear `timeout` and its like."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
