@@ -103,9 +103,9 @@ def test_caches_of_data_that_nobody_has_used_for_long_are_pruned(world: World, t
     assert [item.kind for item, _ in find_local(world, older_than_seconds=3600.0)] == []
     machine = world.user_dir / "local" / "machines" / "x"
     machine.mkdir(parents=True)
-    prune_local(list(find_local(world, older_than_seconds=0.0)))
+    prune_local(world, list(find_local(world, older_than_seconds=0.0)))
     assert place.is_dir() and not list((world.cache_dir / "pushes").iterdir())
     assert not machine.exists()  # a dead one's directory is pruned too, and then nobody can be reading
-    pruned = prune_local(list(find_local(world, older_than_seconds=0.0)))
+    pruned = prune_local(world, list(find_local(world, older_than_seconds=0.0)))
     assert pruned.bytes >= 2000 and not place.exists()
     assert contents(placed(store, world.cache_dir, pushed.digest)) == contents(root)
