@@ -123,12 +123,11 @@ class _Equipping:
     def equip(self, declared: Declared | None, *, frozen: bool) -> Equipment:
         from outlast.bundle.environment.declared import Declared
         from outlast.bundle.environment.interpreter import facts_of
-        from outlast.bundle.environment.setup_digest import setup_digest
         from outlast.bundle.environment.ship import Shelf
 
         facts = facts_of(self.interpreter.path, self.world.cache_dir)
         here, facts = facts.platform, replace(facts, platform=self.capabilities.platform or facts.platform)
-        setup = setup_digest(self.directory, self.asked.setup) if self.asked.setup else ""
+        setup = self._setup()
         # With a setup and nothing declared: a layer of its own above the interpreter's packages, which it leaves alone.
         below = self.interpreter.path if declared is None and self.capabilities.same_machine else ""
         declared = declared or Declared(f"--setup {self.asked.setup}")
@@ -163,6 +162,13 @@ class _Equipping:
             frozen=frozen,
             warnings=warnings,
         )
+
+    def _setup(self) -> str:
+        if not self.asked.setup:
+            return ""
+        from outlast.bundle.environment.setup_digest import setup_digest
+
+        return setup_digest(self.directory, self.asked.setup)
 
     def _resolve(
         self, declared: Declared, facts: Facts, setup: str, below: str, key: str, shelf: Shelf, here: str

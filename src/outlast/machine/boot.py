@@ -31,7 +31,14 @@ EXIT_FAILED = 1
 AWAY_SECONDS = (1.0, 30.0)
 """How long to wait for a home that is away, before looking again."""
 
-WARM = ("hashlib", "zipfile", "outlast.bundle.trainer", "outlast.machine.furnish", "outlast.store.directory")
+WARM = (
+    "hashlib",
+    "zipfile",
+    "outlast.bundle.trainer",
+    "outlast.machine.finder",
+    "outlast.machine.furnish",
+    "outlast.store.directory",
+)
 
 if TYPE_CHECKING:
     from outlast.machine.notify import Notifier

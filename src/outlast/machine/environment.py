@@ -8,32 +8,21 @@ names.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from outlast.bundle.environment.archive import Archive
-from outlast.bundle.environment.install import Site
-from outlast.bundle.environment.interpreter import facts_of
-from outlast.bundle.environment.record import AGAIN, EnvironmentManifest, Package, read_manifest
-from outlast.bundle.environment.skeleton import make_skeleton, see_below
+from outlast.bundle.environment.record import read_manifest
 from outlast.bundle.listing import DIGEST_FORM
-from outlast.errors import Damaged, KeyMissing, NotFound
-from outlast.folder import layout
+from outlast.errors import Damaged, NotFound
 from outlast.host import files, system
 from outlast.store.store import Store
 
 SEAL = "sealed.json"
-HELD_BYTES_MAX = 32 << 20
-"""A wheel up to here is held in memory while it is installed; a larger one is put on the disk first."""
-
 _VERSION = re.compile(r"3\.\d{1,3}")
 
 Prepare = Callable[[Path], None]
@@ -57,6 +46,8 @@ def environment_of(store: Store, wanted: Wanted, cache: Path, prepare: Prepare |
     found = _named(link, wanted)
     if found is not None:
         return found
+    from outlast.machine.environment_making import make  # with the reader of wheels: needed once
+
     manifest = read_manifest(store, wanted.digest)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     finished = _sweep(link, wanted)
@@ -64,7 +55,7 @@ def environment_of(store: Store, wanted: Wanted, cache: Path, prepare: Prepare |
         return _name(link, finished, wanted)
     root = Path(tempfile.mkdtemp(prefix=f"{link.name}.{os.getpid()}-", dir=folder))
     try:
-        _make(store, manifest, wanted, root, cache)
+        make(store, manifest, wanted.python_version, wanted.base, root, cache)
         if prepare is not None:
             prepare(root)
         _seal(root, wanted)
@@ -86,59 +77,6 @@ def find_base(python: str, python_version: str, path: str) -> str:
     if found is None:
         raise NotFound(f"there is no `{name}` on this machine, and the job's packages were resolved for it")
     return os.path.realpath(found)
-
-
-def _make(store: Store, manifest: EnvironmentManifest, wanted: Wanted, root: Path, cache: Path) -> None:
-    if not os.access(wanted.base, os.X_OK):
-        raise NotFound(f"the job's Python, `{wanted.base}`, is gone from this machine")
-    make_skeleton(root, wanted.base, wanted.python_version)
-    site = Site(root, wanted.python_version, str(root / "bin" / "python"))
-    packages = sorted(manifest.packages, key=lambda one: one.name)
-    contents = _contents(store, [part.name for package in packages for part in package.parts])
-    for package in packages:
-        with _wheel(contents, package, root) as file, Archive(file, package.wheel) as archive:
-            site.install(archive)
-    if manifest.below:
-        see_below(root, wanted.python_version, facts_of(manifest.below, cache).paths)
-
-
-@contextmanager
-def _wheel(contents: Iterator[Iterator[bytes]], package: Package, root: Path) -> Iterator[IO[bytes]]:
-    """Its bytes, seen to be those that were shipped."""
-    with _held(package.bytes, root) as held:
-        digest = hashlib.sha256()
-        size = 0
-        for _ in package.parts:
-            for chunk in next(contents):
-                digest.update(chunk)
-                size += len(chunk)
-                if size > package.bytes:
-                    raise Damaged(f"`{package.wheel}` in the home is longer than what was shipped", hint=AGAIN)
-                held.write(chunk)
-        if digest.hexdigest() != package.sha256:
-            raise Damaged(f"`{package.wheel}` in the home is not what was shipped", hint=AGAIN)
-        held.seek(0)
-        yield held
-
-
-def _contents(store: Store, names: list[str]) -> Iterator[Iterator[bytes]]:
-    """Of the parts, in order."""
-    try:
-        for chunks in store.download_many(map(layout.environment_part, names)):
-            yield _there(chunks, store)
-    except KeyMissing as error:
-        raise Damaged(f"`{error.key}` is gone from `{store.url}`", hint=AGAIN) from None
-
-
-def _there(chunks: Iterator[bytes], store: Store) -> Iterator[bytes]:
-    try:
-        yield from chunks
-    except KeyMissing as error:
-        raise Damaged(f"`{error.key}` is gone from `{store.url}`", hint=AGAIN) from None
-
-
-def _held(size: int, root: Path) -> IO[bytes]:
-    return io.BytesIO() if size <= HELD_BYTES_MAX else tempfile.TemporaryFile(dir=root)
 
 
 # The seal, and the link that names what is sealed.

@@ -15,7 +15,6 @@ from outlast.folder.records import LaunchRecord
 from outlast.host.machine_dir import MachineDir
 from outlast.machine.environment import Wanted, environment_of, find_base, variables
 from outlast.machine.interpreter import Interpreter
-from outlast.machine.setup import Setup
 from outlast.spec.spec import Spec
 from outlast.store.store import Store
 
@@ -42,6 +41,8 @@ class Finder:
         return Interpreter(str(root / "bin" / "python"), variables(root, path), own)
 
     def _set_up(self, root: Path, inherited: Mapping[str, str]) -> None:
+        from outlast.machine.setup import Setup
+
         python = str(root / "bin" / "python")
         env = {**inherited, **variables(root, inherited.get("PATH", os.defpath)), "PIP_PYTHON": python}
         env |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUNBUFFERED": "1"}

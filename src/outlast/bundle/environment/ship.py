@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from outlast.bundle.environment.archive import Archive, modules_of
 from outlast.bundle.environment.record import (
     PART_BYTES_MAX,
     PART_NAME,
@@ -137,6 +136,8 @@ class Shelf:
 
 def package_of(path: Path) -> Package:
     """A wheel that has just been resolved, read once: checked by the rules by which it will be installed."""
+    from outlast.bundle.environment.archive import Archive, modules_of  # a job that finds all in the home does without
+
     digest = hashlib.sha256()
     parts = []
     with open(path, "rb") as file:
