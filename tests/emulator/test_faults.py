@@ -147,6 +147,14 @@ def test_an_upload_is_matched_by_the_name_of_its_object_wherever_that_stands(
         {"method": "x", "kind": "nonsense"},
         {"kind": "error"},
         {"method": "x", "kind": "error", "colour": 1},
+        {"method": "x", "kind": "error", "times": "often"},
+        {"method": "x", "kind": "error", "times": True},
+        {"method": 5, "kind": "error"},
+        {"method": "x", "kind": "error", "match": "it"},
+        {"method": "x", "kind": "error", "match": {"object": 5}},
+        {"method": "x", "kind": "error", "match": {"query": {"alt": 5}}},
+        {"method": "x", "kind": "error", "match": {"query": "alt"}},
+        {"method": "x", "kind": "error", "match": {"bucket": {"a": "b"}}},
     ],
 )
 def test_a_fault_that_cannot_be_is_refused_with_what_there_is(emulator: Running, body: dict[str, object]) -> None:

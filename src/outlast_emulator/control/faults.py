@@ -51,6 +51,19 @@ REASONS = {
 }
 
 
+FIELDS: dict[str, tuple[type, ...]] = {
+    "method": (str,),
+    "kind": (str,),
+    "times": (int,),
+    "skip": (int,),
+    "status": (int,),
+    "retry_after": (int, float, type(None)),
+    "after_bytes": (int,),
+    "seconds": (int, float),
+    "match": (dict,),
+}
+
+
 @dataclass
 class Fault:
     id: str
@@ -114,14 +127,7 @@ class Faults:
 
     def add(self, wanted: dict[str, Any]) -> Fault:
         """Queues one; ValueError says what is wrong with it."""
-        known = {name: kind for name, kind in Fault.__annotations__.items() if name not in ("id", "used")}
-        unknown = sorted(set(wanted) - set(known))
-        if unknown:
-            raise ValueError(f"no field `{unknown[0]}`; there are {', '.join(known)}")
-        if wanted.get("kind") not in KINDS:
-            raise ValueError(f"no kind `{wanted.get('kind')}`; there are {', '.join(KINDS)}")
-        if not isinstance(wanted.get("method"), str):
-            raise ValueError("`method` is missing: `storage.objects.insert`, `storage.*`, ...")
+        _check_asked(wanted)
         with self._lock:
             self._count += 1
             fault = Fault(id=f"f{self._count}", **wanted)
@@ -171,6 +177,24 @@ class Faults:
 
     def _settle(self) -> None:
         self.calm = not self.latency and all(fault.used >= fault.times for fault in self.all())
+
+
+def _check_asked(wanted: dict[str, Any]) -> None:
+    for name, value in wanted.items():
+        kinds = FIELDS.get(name)
+        if kinds is None:
+            raise ValueError(f"no field `{name}`; there are {', '.join(FIELDS)}")
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise ValueError(f"`{name}` is {value!r}, and that is not {' or '.join(kind.__name__ for kind in kinds)}")
+    if wanted.get("kind") not in KINDS:
+        raise ValueError(f"no kind `{wanted.get('kind')}`; there are {', '.join(KINDS)}")
+    if "method" not in wanted:
+        raise ValueError("`method` is missing: `storage.objects.insert`, `storage.*`, ...")
+    for name, pattern in wanted.get("match", {}).items():
+        deeper = name in ("query", "headers")
+        inner = list(pattern.values()) if deeper and isinstance(pattern, dict) else [None if deeper else pattern]
+        if not all(isinstance(entry, str) for entry in inner):
+            raise ValueError("`match` maps names to patterns: {'object': '*/head.json', 'query': {'alt': 'media'}}")
 
 
 class LimitedBody:
