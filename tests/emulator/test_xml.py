@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -195,6 +196,20 @@ def test_wrong_parts_are_refused_and_nothing_is_lost(one: Running) -> None:
     assert complete(one, upload, parts).status == 200
     for number in ("0", "10001", "x"):
         assert code(one.call("PUT", f"/one/large?partNumber={number}&uploadId={start(one)}", b"")) == "InvalidArgument"
+
+
+def test_parts_that_are_sent_at_the_same_time_do_not_disturb_one_another(one: Running) -> None:
+    upload = start(one)
+    numbers = [1 + number % 20 for number in range(200)]  # each part ten times over, too large for one thread
+
+    def send(number: int) -> str:
+        return part(one, upload, number, b"%d" % number * 150_000)
+
+    with ThreadPoolExecutor(8) as pool:
+        tags = dict(zip(numbers, pool.map(send, numbers), strict=True))
+    assert code(complete(one, upload, sorted(tags.items()))) == "EntityTooSmall"
+    assert complete(one, upload, [(7, tags[7])]).status == 200
+    assert one.call("GET", "/one/large").body == b"7" * 150_000
 
 
 def test_an_aborted_upload_leaves_nothing(one: Running) -> None:

@@ -229,14 +229,20 @@ def _kept(directory: Path) -> dict[str, Any] | None:
 
 
 def _parts(directory: Path) -> Iterable[Part]:
-    """The newest of each number, should a restart have left two."""
-    found: dict[int, Part] = {}
-    for entry in sorted(os.scandir(directory), key=lambda one: one.stat().st_mtime_ns):
+    """The newest of each number, should a restart have left two. Other parts may come and go while this is read."""
+    found: dict[int, tuple[int, Part]] = {}
+    for entry in os.scandir(directory):
         match = _PART_NAME.match(entry.name)
-        if match:
-            part = Part(int(match[1]), int(match[2]), match[3], int(match[4], 16), Path(entry.path))
-            found[part.number] = part
-    return found.values()
+        if match is None:
+            continue
+        try:
+            written_at = entry.stat().st_mtime_ns
+        except FileNotFoundError:
+            continue  # replaced in the meantime
+        part = Part(int(match[1]), int(match[2]), match[3], int(match[4], 16), Path(entry.path))
+        if part.number not in found or found[part.number][0] < written_at:
+            found[part.number] = (written_at, part)
+    return [part for _, part in found.values()]
 
 
 def _append(target: int, part: Part) -> None:
