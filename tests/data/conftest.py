@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,14 @@ def user(tmp_path: Path) -> Iterator[User]:
     one.work.mkdir()
     yield one
     stop_everything(one)
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """Whoever leaves modes to chance makes everything for everybody."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
 
 
 @pytest.fixture

@@ -226,8 +226,8 @@ def test_what_cannot_be_a_dataset_is_refused(store: DirectoryStore, tmp_path: Pa
     assert not list(store.list("datasets/"))
 
 
+@pytest.mark.usefixtures("open_umask")
 def test_all_that_a_push_keeps_is_its_users_alone(store: DirectoryStore, tmp_path: Path) -> None:
-    os.umask(0o022)
     root = many(tmp_path / "data", 20)
     pushed = push(store, root, cache=tmp_path / "cache")
     back(store, pushed.digest, tmp_path / "back")
