@@ -53,6 +53,16 @@ def test_nothing_is_drawn_in_the_first_second_then_ten_times_a_second_and_it_is_
     assert written[-1] == "\r\x1b[K"
 
 
+def test_what_takes_long_without_a_word_shows_the_time_that_it_takes() -> None:
+    clock, written = Hands(), [""]
+    one = Bar(clock, written.append, 80, blocks=True)
+    one("resolving packages", 0, 0, "packages")
+    assert written == [""]
+    clock.at = 3.0
+    one.again()
+    assert "resolving packages  3.0 s" in written[-1]
+
+
 def test_what_is_quick_leaves_no_trace() -> None:
     written: list[str] = []
     one = Bar(Hands(), written.append, 80, blocks=True)

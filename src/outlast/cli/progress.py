@@ -14,6 +14,7 @@ from outlast.spec.progress import OnProgress, silent
 
 SHOWN_AFTER_SECONDS = 1.0
 REDRAWN_SECONDS = 0.1
+TICK_SECONDS = 0.25
 BAR_COLUMNS = 24
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 ASCII_BAR = " #"
@@ -29,12 +30,25 @@ class shown_progress:
     def __enter__(self) -> OnProgress:
         if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
             return silent
+        import threading  # `outlast jobs` in a pipe has no use for it
+
+        self._ended = threading.Event()
         columns = width(sys.stderr) or WIDTH_UNKNOWN
         self._bar = Bar(self._clock, _write, columns, blocks=fancy(sys.stderr))
+        self._ticking = threading.Thread(target=self._tick, daemon=True)
+        self._ticking.start()
         return self._bar
+
+    def _tick(self) -> None:
+        """What takes long without a word in between is shown too, with the time that it takes."""
+        assert self._bar is not None
+        while not self._ended.wait(TICK_SECONDS):
+            self._bar.again()
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
+            self._ended.set()
+            self._ticking.join()
             self._bar.clear()
 
 
@@ -45,6 +59,8 @@ def fancy(stream: object) -> bool:
 
 class Bar:
     def __init__(self, clock: Clock, write: Callable[[str], None], columns: int, *, blocks: bool) -> None:
+        from threading import Lock
+
         self._clock = clock
         self._write = write
         self._columns = columns
@@ -55,8 +71,21 @@ class Bar:
         self._doing_since = self._begun_at
         self._doing_from = 0
         self._drawn = False
+        self._last: tuple[str, int, int, str] | None = None
+        self._drawing = Lock()
 
     def __call__(self, doing: str, done: int, total: int, unit: str = "bytes") -> None:
+        with self._drawing:
+            self._last = (doing, done, total, unit)
+            self._draw(doing, done, total, unit)
+
+    def again(self) -> None:
+        """Nothing new: only the time has changed."""
+        with self._drawing:
+            if self._last is not None:
+                self._draw(*self._last)
+
+    def _draw(self, doing: str, done: int, total: int, unit: str) -> None:
         now = self._clock.monotonic()
         if doing != self._doing:
             self._doing, self._doing_since, self._doing_from = doing, now, done
@@ -66,7 +95,10 @@ class Bar:
         self._drawn = True
         seconds = now - self._doing_since
         speed = (done - self._doing_from) / seconds if seconds > 0 else 0.0
-        line = cut(line_of(doing, done, total, unit, speed, blocks=self._blocks), self._columns - 1)
+        line = line_of(doing, done, total, unit, speed, blocks=self._blocks)
+        if not done and not total:
+            line = f"{doing}  {duration(seconds)}"
+        line = cut(line, self._columns - 1)
         self._write(f"\r\x1b[K{paint(line, 'dim', sys.stderr)}")
 
     def clear(self) -> None:
