@@ -36,7 +36,8 @@ def laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str) -> Iterat
 
 def killed_and_repeated(laptop: Laptop, name: str, point: int) -> None:
     prepare(laptop, name)
-    assert crash.killed_at(laptop.world(), verb_of(laptop, name), point) == -1
+    came_past = crash.killed_at(laptop.world(), verb_of(laptop, name), point)
+    assert came_past == -1 or came_past <= point  # a bucket may hold an object less than a directory
     repeat(laptop, name)
     check(laptop, name)
 
@@ -79,7 +80,15 @@ def test_an_agent_killed_at_its_commit_goes_on(laptop: Laptop, point: crash.Poin
     killed_agent(laptop, point)
 
 
+OTHER_POINTS = [
+    # A short job in a bucket commits too seldom to drop a checkpoint: there is nothing to purge.
+    point
+    for point in crash.agent_points()
+    if point not in SOME_POINTS and point.operation != "purge"
+]
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("point", [point for point in crash.agent_points() if point not in SOME_POINTS], ids=str)
+@pytest.mark.parametrize("point", OTHER_POINTS, ids=str)
 def test_an_agent_killed_at_any_write_goes_on(laptop: Laptop, point: crash.Point) -> None:
     killed_agent(laptop, point)
