@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 
@@ -64,3 +65,17 @@ def test_an_object_is_read_copied_moved_and_described(emulator: Running, bucket:
     assert described.strip() == "10"
     run("gcloud", "storage", "cp", "--no-clobber", f"gs://{bucket}/one.txt", f"gs://{bucket}/three.txt")
     run("gcloud", "storage", "cat", f"gs://{bucket}/two.txt", ok=False)
+
+
+def test_a_large_file_goes_up_as_composed_parts_and_comes_down_in_slices(
+    emulator: Running, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "large").write_bytes(random.Random(5).randbytes(24 << 20))
+    monkeypatch.setenv("CLOUDSDK_STORAGE_PARALLEL_COMPOSITE_UPLOAD_ENABLED", "True")
+    for what in ("PARALLEL_COMPOSITE_UPLOAD", "SLICED_OBJECT_DOWNLOAD"):
+        monkeypatch.setenv(f"CLOUDSDK_STORAGE_{what}_THRESHOLD", "5M")
+        monkeypatch.setenv(f"CLOUDSDK_STORAGE_{what}_COMPONENT_SIZE", "8M")
+    run("gcloud", "storage", "cp", tmp_path / "large", f"gs://{bucket}/large")
+    assert emulator.get(bucket, "large").json()["componentCount"] > 1
+    run("gcloud", "storage", "cp", f"gs://{bucket}/large", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == (tmp_path / "large").read_bytes()
