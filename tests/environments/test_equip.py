@@ -177,6 +177,10 @@ def test_a_setup_that_is_not_there_is_said(laptop: Laptop) -> None:
     laptop.write("train.py", "")
     with pytest.raises(NotFound, match=r"--setup nope\.sh"):
         laptop.equip(setup="nope.sh")
+    (laptop.root / "outside.sh").write_text("")
+    for outside in ("../outside.sh", str(laptop.root / "outside.sh")):
+        with pytest.raises(UsageError, match="lies outside"):
+            laptop.equip(setup=outside)
 
 
 def test_a_python_can_be_chosen(laptop: Laptop, tmp_path: Path) -> None:

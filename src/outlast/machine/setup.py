@@ -42,6 +42,11 @@ class Setup:
     clock: Clock
 
     def run(self, root: Path) -> None:
+        if not (self.work / self.script).is_file():
+            raise SetupFailed(
+                f"the setup script `{self.script}` is not in the bundle: git's or `.outlastignore`'s rules leave it out",
+                hint=f"`git add -f {self.script}`, and submit again",
+            )
         python = str(root / "bin" / "python")
         self._give_pip(root, python)
         self.say(f"setup: `{self.script}` runs in a new environment")

@@ -19,6 +19,11 @@ _WORD = re.compile(r"[^\s\"'`;|&<>()=,$#{}]+")
 
 def setup_digest(directory: Path, script: str) -> str:
     path = directory / script
+    if Path(script).is_absolute() or ".." in Path(script).parts:
+        raise UsageError(
+            f"`--setup {script}` lies outside of `{directory}`, and only that directory is shipped",
+            hint="name a script inside of it, as `scripts/setup.sh`",
+        )
     try:
         text = read_plain(path, SCRIPT_BYTES_MAX)
     except FileNotFoundError:
