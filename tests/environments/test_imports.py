@@ -31,7 +31,9 @@ def found(source: str, *, is_target: bool = True) -> dict[str, Surely]:
         ("try:\n import a\nexcept OSError:\n pass", Surely.YES),
         ("def f():\n import a", Surely.PERHAPS),
         ("async def f():\n import a", Surely.PERHAPS),
-        ("if sys.platform == 'win32':\n import a", Surely.PERHAPS),
+        ("if debug:\n import a", Surely.PERHAPS),
+        ("if sys.platform == 'win32':\n import a", Surely.GUARDED),
+        ("if sys.version_info < (3, 11):\n import a\nelse:\n import b", Surely.GUARDED),
         ("for x in y:\n import a", Surely.PERHAPS),
         ("match x:\n case 1:\n  import a", Surely.PERHAPS),
         ("try:\n pass\nexcept OSError:\n import a", Surely.PERHAPS),
@@ -112,6 +114,15 @@ def test_a_directory_of_data_is_no_package(tmp_path: Path) -> None:
     (tmp_path / "datasets" / "one.csv").write_text("")
     write(tmp_path, train="import datasets\n")
     assert outside(reach(tmp_path)).keys() == {"datasets"}
+
+
+def test_what_cannot_be_read_holds_no_modules(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o000)
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "__init__.py")
+    os.mkfifo(tmp_path / "stuck.py")
+    write(tmp_path, train="import closed, stuck, pipe\n")
+    assert outside(reach(tmp_path)).keys() <= {"closed", "stuck", "pipe"}, "and nobody waits for a pipe"
 
 
 def test_a_file_that_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

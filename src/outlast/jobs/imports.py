@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 OURS = frozenset({"outlast", "__main__", "__future__"})
 TOLD_MAX = 5
+COMPILED = (".so", ".pyd", ".pyc", ".pyx")
+LOOKED_AT_MAX = 5000
+"""A directory with more files holds data, not modules."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +90,19 @@ def _lies_somewhere(needed: Needed, one: Outside) -> bool:
     """In a directory that the script may put on its path by itself."""
     folder = needed.directory
     near = [folder, *(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))]
-    return any(
-        (place / f"{one.module}.py").is_file() or (place / one.module / "__init__.py").is_file() for place in near
-    )
+    return any(_has(place, one.module) for place in near)
+
+
+def _has(place: Path, module: str) -> bool:
+    """As source, as a package, or compiled."""
+    if (place / f"{module}.py").is_file() or (place / module / "__init__.py").is_file():
+        return True
+    try:
+        with os.scandir(place) as entries:
+            seen = islice(entries, LOOKED_AT_MAX)
+            return any(entry.name.startswith(f"{module}.") and entry.name.endswith(COMPILED) for entry in seen)
+    except OSError:
+        return False
 
 
 def _refused(missing: list[Outside], interpreter: Interpreter, *, installed: bool) -> UsageError:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from outlast.spec.plain_file import read_plain
 FILES_MAX = 3000
 FILE_BYTES_MAX = 4 << 20
 CACHE_BYTES_MAX = 32 << 20
+LOOKED_AT_MAX = 5000
+"""A directory with more files holds data, not modules."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,11 @@ def _is_package(path: Path) -> bool:
     """A directory without `__init__.py` is one too, if there is something in it that can be imported."""
     if (path / "__init__.py").is_file():
         return True
-    return path.is_dir() and any(name.endswith(".py") for name in os.listdir(path))
+    try:
+        with os.scandir(path) as entries:
+            return any(entry.name.endswith(".py") for entry in islice(entries, LOOKED_AT_MAX))
+    except OSError:
+        return False
 
 
 def _below(base: Path, dotted: str, names: Sequence[str], package: str) -> Iterator[tuple[Path, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from outlast.bundle.environment.imports import Import, Surely
 
+SYSTEMS = frozenset({"version_info", "platform", "PY2", "PY3"})
 CATCHES = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
@@ -50,8 +51,10 @@ def _condition(node: ast.If, surely: Surely, *, is_target: bool) -> Iterator[Imp
         yield from _statements(node.orelse, surely, is_target=is_target)
         return
     begins = is_target and "__name__" in words
-    yield from _statements(node.body, surely if begins else max(surely, Surely.PERHAPS), is_target=is_target)
-    yield from _statements(node.orelse, max(surely, Surely.PERHAPS), is_target=is_target)
+    # What is for other versions and systems alone is, on this one, no more needed than what may fail.
+    within = max(surely, Surely.GUARDED if words & SYSTEMS else Surely.PERHAPS)
+    yield from _statements(node.body, surely if begins else within, is_target=is_target)
+    yield from _statements(node.orelse, within, is_target=is_target)
 
 
 def _attempt(node: ast.AST, surely: Surely, *, is_target: bool) -> Iterator[Import]:
