@@ -13,7 +13,19 @@ from bench.measure import Row, machine
 
 ROOT = Path(__file__).resolve().parent.parent
 
-MODULES = ("startup", "jobs", "jobs_many", "bundle", "environments", "push", "agent_cost", "stall", "peers", "emulator", "cloud_storage")
+MODULES = (
+    "startup",
+    "jobs",
+    "jobs_many",
+    "bundle",
+    "environments",
+    "push",
+    "agent_cost",
+    "stall",
+    "peers",
+    "emulator",
+    "cloud_storage",
+)
 
 
 def main() -> int:
