@@ -88,8 +88,7 @@ def read_parent(store: Store, digest: str) -> str:
 def read_packs(store: Store, digest: str) -> tuple[list[str], str]:
     """(the packs that the record itself names, its parent or empty): what it holds on to, whatever its files are. `KeyMissing`: it is gone."""
     key = layout.bundle(digest)
-    store.get(key)
-    document = _document(store, key)
+    document = _parsed(store.get(key).data, key)
     packs, parent = document.get("packs"), document.get("parent") or ""
     if not isinstance(packs, list) or not all(isinstance(pack, str) for pack in packs) or not isinstance(parent, str):
         raise Damaged(f"`{key}` is damaged: it has no list of packs")
@@ -101,6 +100,10 @@ def _document(store: Store, key: str) -> dict[str, Any]:
         data = store.get(key).data
     except KeyMissing:
         raise Damaged(f"`{key}` is gone from `{store.url}`", hint="submit the job again from its directory") from None
+    return _parsed(data, key)
+
+
+def _parsed(data: bytes, key: str) -> dict[str, Any]:
     if len(data) > RECORD_BYTES_MAX:
         raise Damaged(f"`{key}` is {len(data):,} bytes long, no record is")
     try:
