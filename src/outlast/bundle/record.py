@@ -86,7 +86,7 @@ def read_parent(store: Store, digest: str) -> str:
 
 
 def read_packs(store: Store, digest: str) -> tuple[list[str], str]:
-    """(the packs that the record itself names, its parent or empty): what it holds on to, whatever its files are. `KeyMissing`: it is gone."""
+    """(the packs that the record itself names, its parent or empty): what it holds on to. `KeyMissing`: it is gone."""
     key = layout.bundle(digest)
     document = _parsed(store.get(key).data, key)
     packs, parent = document.get("packs"), document.get("parent") or ""
