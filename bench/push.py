@@ -1,8 +1,8 @@
 """`outlast push` of 1,000 small files and of 1 GiB for the first time and again, against `rsync -a`.
 
-The first time is the whole command. What it pushes is on disk when it returns, what rsync copies is not yet. Unchanged, both sides look at
-every file and copy nothing, in milliseconds: there the library is measured, as `run --dataset` calls it, and the command, most of which is
-the start of an interpreter, has a limit of its own.
+The first time is the whole command. What it pushes is on disk when it returns; what rsync copies is not yet, unless it is told `--fsync`.
+Unchanged, both sides look at every file and copy nothing, in milliseconds: there the library is measured, as `run --dataset` calls it, and
+the command, most of which is the start of an interpreter, has a limit of its own.
 """
 
 from __future__ import annotations
@@ -48,8 +48,16 @@ def measured(scratch: Path, source: Path, what: str, rounds: int) -> Iterator[Ro
     os.sync()
     time.sleep(RACY_NANOSECONDS / 1e9 + 0.1)  # files that were written a moment ago are read again
     bench = Bench(scratch, source)
-    timed = interleaved({"push": bench.first(bench.push), "rsync": bench.first(bench.rsync)}, rounds)
+    timed = interleaved(
+        {
+            "push": bench.first(bench.push),
+            "rsync": bench.first(bench.rsync),
+            "durable": bench.first(lambda place: bench.rsync(place, "--fsync")),
+        },
+        rounds,
+    )
     yield ratio_row(f"{what}, first time", timed["push"], timed["rsync"], "`rsync -a`", 1.5)
+    yield ratio_row(f"{what}, first time, both on disk", timed["push"], timed["durable"], "`rsync -a --fsync`", 1.5)
     again = scratch / "again"
     for action in (bench.push, bench.rsync):
         action(again)
@@ -93,6 +101,6 @@ class Bench:
     def push_here(self, place: Path) -> None:
         push(DirectoryStore(place / "outlast" / "home"), self._source, cache=place / "outlast" / "cache")
 
-    def rsync(self, place: Path) -> None:
+    def rsync(self, place: Path, *more: str) -> None:
         place.mkdir(exist_ok=True)
-        command(["rsync", "-a", f"{self._source}/", f"{place}/copy/"])()
+        command(["rsync", "-a", *more, f"{self._source}/", f"{place}/copy/"])()
