@@ -39,7 +39,7 @@ class Item:
     """One thing that goes, as people and `--json` see it."""
 
     kind: str
-    """`job`, `half submit`, `bundle`, `pack`, `dataset`, `environment`, `pin`, `cache`, `machine`."""
+    """`job`, `half submit`, `bundle`, `pack`, `dataset`, `environment`, `pin`, `cache`, `machine`, `secret`."""
 
     name: str
     home: str
