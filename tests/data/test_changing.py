@@ -12,6 +12,8 @@ from outlast.bundle.dataset import listing, reading
 from outlast.bundle.dataset.push import push
 from outlast.errors import OutlastError
 from outlast.store.directory import DirectoryStore
+from outlast.store.one_by_one import unwatched
+from outlast.store.store import Upload
 from tests.data.material import back, contents, make, noise
 
 
@@ -22,11 +24,14 @@ class Meddling(DirectoryStore):
         super().__init__(root)
         self._meddle: Callable[[], None] | None = meddle
 
-    def upload(self, key: str, chunks: Iterable[bytes]) -> int:
+    def upload_many(self, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
+        super().upload_many(map(self._meddled, uploads), between)
+
+    def _meddled(self, upload: Upload) -> Upload:
         meddle, self._meddle = self._meddle, None
         if meddle is not None:
             meddle()
-        return super().upload(key, chunks)
+        return upload
 
 
 def rewrite(root: Path, name: str) -> None:
