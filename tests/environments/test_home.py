@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from outlast.bundle.environment.record import digest_of, read_manifest
 from outlast.errors import Damaged
 from outlast.folder import layout
 from outlast.folder.prunes import Prunes, condemn
+from outlast.store.mortal import Mortal
 from outlast.store.registry import open_store
 from outlast.store.store import Store
 from outlast.testing.crash import killed_at
@@ -64,15 +64,16 @@ def test_a_death_at_any_write_is_survived(laptop: Laptop, point: int | None) -> 
     assert laptop.equip(requirements=("requirements.txt",)).resolver == ""
 
 
-def test_a_declaration_is_written_last(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_declaration_is_written_last(laptop: Laptop) -> None:
     written: list[str] = []
-    put: Callable[..., int] = type(home(laptop)).put
-    upload: Callable[..., int] = type(home(laptop)).upload
-    kind = type(home(laptop))
-    monkeypatch.setattr(kind, "put", lambda self, key, *a, **k: (written.append(key), put(self, key, *a, **k))[1])
-    monkeypatch.setattr(kind, "upload", lambda self, key, *a, **k: (written.append(key), upload(self, key, *a, **k))[1])
-    equip(laptop)
-    assert [key.split("/")[1][:5] for key in written[:2]] == ["parts", "parts"]
+
+    def note(operation: str, key: str) -> None:
+        if operation != "chunk":
+            written.append(key)
+
+    world = laptop.world().over(lambda store: Mortal(store, note, lambda *_: None), lambda engine: engine)
+    laptop.equip(world=world, requirements=("requirements.txt",))
+    assert [key.split("/")[1] for key in written[:2]] == ["parts", "parts"]
     assert written[2].endswith("manifest.json") and "by-declaration" in written[3] and len(written) == 4
 
 

@@ -10,16 +10,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from outlast.bundle.environment.fetch import Fetcher, Refused, Wanted
 from outlast.bundle.environment.interpreter import Facts
 from outlast.bundle.environment.names import name_and_version
 from outlast.bundle.environment.platforms import Platform
 from outlast.bundle.environment.script_block import parse_toml
 from outlast.bundle.environment.tool import Said, essence, run_tool
 from outlast.errors import OutlastError, Unreachable, UsageError
+
+if TYPE_CHECKING:
+    from outlast.bundle.environment.fetch import Fetcher, Wanted
 
 VERSION_MIN = (0, 7)
 
@@ -80,7 +82,7 @@ def resolve(
         command += ["--python-platform", foreign.uv, "--only-binary", ":all:"]
     with ThreadPoolExecutor(1) as meanwhile:
         said_in = "\n".join(Path(word).read_text(errors="replace") for word in words if word != "-c")
-        made = meanwhile.submit(Fetcher, environ, said_in)
+        made = meanwhile.submit(_make_fetcher, environ, said_in)
         version_said = meanwhile.submit(_version, uv)
         said = run_tool(command, cwd=directory, environ=_without_environment(environ))
         fetcher, version = made.result(), version_said.result()
@@ -88,6 +90,8 @@ def resolve(
         raise TooOld
     if said.code != 0:
         raise _refused(said)
+    from outlast.bundle.environment.fetch import Refused
+
     packages = parse_toml(said.out).get("packages", [])
     wheels: list[Wanted] = []
     sources: list[tuple[str, dict[str, Any]]] = []
@@ -115,6 +119,13 @@ def resolve(
             hint="keep its login in `~/.netrc`, or in the index's URL, in UV_INDEX or in the requirements file",
         ) from error
     return f"uv {'.'.join(map(str, version))}"
+
+
+def _make_fetcher(environ: Mapping[str, str], said: str) -> Fetcher:
+    """With all that it imports: a tenth of a second, in which uv is on its way already."""
+    from outlast.bundle.environment.fetch import Fetcher
+
+    return Fetcher(environ, said)
 
 
 def _without_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -162,6 +173,8 @@ def _file_name(entry: dict[str, Any]) -> str:
 
 
 def _wanted(entry: dict[str, Any], folder: Path, directory: Path) -> Wanted:
+    from outlast.bundle.environment.fetch import Wanted
+
     name = _file_name(entry)
     if name.endswith(".whl"):
         try:
