@@ -16,6 +16,9 @@ RECEIVE_BYTES = 256 << 10
 JOINED_BYTES_MAX = 64 << 10
 """A body up to so long goes out with its head."""
 
+BODY_BYTES_MAX = 4 << 30
+"""Far more than anybody asks for at once; what says so is no server of ours."""
+
 BODILESS = (204, 304)
 
 
@@ -73,8 +76,9 @@ class _Reader:
             if status >= 200:
                 break  # 1xx: the answer is still to come
         keeps = version == b"HTTP/1.1" and headers.get("connection", "").lower() != "close"
+        body: bytes | bytearray = b""
         if status in BODILESS:
-            body = b""
+            pass
         elif headers.get("transfer-encoding", "").lower() == "chunked":
             body = self._chunked()
         elif "content-length" in headers:
@@ -99,7 +103,7 @@ class _Reader:
         return words[0], _number(words[1].decode("latin-1"), 10), headers
 
     def _chunked(self) -> bytes:
-        pieces: list[bytes] = []
+        pieces: list[bytes | bytearray] = []
         while True:
             line = self._until(b"\r\n", HEAD_BYTES_MAX)
             size = _number(line.partition(b";")[0].strip().decode("latin-1"), 16)
@@ -120,19 +124,24 @@ class _Reader:
         found, self._held = self._held[:at], self._held[at + len(end) :]
         return found
 
-    def _exactly(self, size: int) -> bytes:
+    def _exactly(self, size: int) -> bytes | bytearray:
+        """What is large is received where it stays: copying it once more costs as much as receiving it."""
         if len(self._held) >= size:
             found, self._held = self._held[:size], self._held[size:]
             return found
-        pieces, left = [self._held], size - len(self._held)
+        if size > BODY_BYTES_MAX:
+            raise Broken(f"an answer of {size} bytes was not asked for")
+        whole = bytearray(size)
+        at = len(self._held)
+        whole[:at] = self._held
         self._held = b""
-        while left:
-            piece = self._sock.recv(min(left, RECEIVE_BYTES))
-            if not piece:
-                raise Broken(f"the answer broke off, {left} bytes before its end")
-            pieces.append(piece)
-            left -= len(piece)
-        return b"".join(pieces)
+        with memoryview(whole) as view:
+            while at < size:
+                received = self._sock.recv_into(view[at:])
+                if not received:
+                    raise Broken(f"the answer broke off, {size - at} bytes before its end")
+                at += received
+        return whole if size > JOINED_BYTES_MAX else bytes(whole)
 
     def _rest(self) -> bytes:
         pieces = [self._held]

@@ -26,7 +26,7 @@ class Answer:
     headers: Mapping[str, str]
     """By lower-case name."""
 
-    body: bytes = b""
+    body: bytes | bytearray = b""
     uncertain: bool = False
     """An earlier try of the same call had no answer: it may have been done before this one came."""
 

@@ -61,7 +61,7 @@ class GcsStore:
     def get(self, key: str) -> Stored:
         check_key(key)
         answer = self._read(key, partial(self._client.read, self._names.of(key)))
-        return Stored(answer.body, _generation(answer))
+        return Stored(bytes(answer.body), _generation(answer))
 
     def download(self, key: str) -> Iterator[bytes]:
         check_key(key)
@@ -204,7 +204,7 @@ class GcsStore:
         for piece in self._crew.ahead(calls):
             yield from _cut(piece)
 
-    def _piece(self, key: str, generation: int, offset: int, size: int) -> bytes:
+    def _piece(self, key: str, generation: int, offset: int, size: int) -> bytes | bytearray:
         read = partial(self._client.read, self._names.of(key), generation=generation, first=offset, size=size)
         try:
             data = self._read(key, read).body
@@ -299,10 +299,7 @@ def _generation(answer: Answer) -> int:
     return int(text)
 
 
-def _cut(data: bytes) -> Iterator[bytes]:
-    if len(data) <= CHUNK_BYTES:
-        if data:
-            yield data
-        return
+def _cut(data: bytes | bytearray) -> Iterator[bytes]:
+    view = memoryview(data)
     for offset in range(0, len(data), CHUNK_BYTES):
-        yield data[offset : offset + CHUNK_BYTES]
+        yield bytes(view[offset : offset + CHUNK_BYTES])

@@ -125,6 +125,6 @@ def _over(wire: Wire, transport: Any) -> Any:
                 from google.auth.exceptions import TransportError
 
                 raise TransportError(error.why) from error
-            return Received(answer.status, answer.headers, answer.body)
+            return Received(answer.status, answer.headers, bytes(answer.body))
 
     return Asking()

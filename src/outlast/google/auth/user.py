@@ -50,7 +50,7 @@ class UserCredentials:
         )
 
 
-def read_token(body: bytes, account: str) -> Token:
+def read_token(body: bytes | bytearray, account: str) -> Token:
     """An OAuth answer: `access_token` and `expires_in`."""
     try:
         document = json.loads(body)
