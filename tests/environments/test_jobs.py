@@ -230,3 +230,8 @@ def test_a_drill_has_the_environment_too(user: User) -> None:
     )
     said = user.outlast("drill", "--kills", "1", "--seed", "1", "--requirements", "requirements.txt", "train.py")
     assert said.code == 0, said.out + said.err
+
+
+def test_show_tells_the_environment(user: User) -> None:
+    assert user.outlast("run", "--requirements", "requirements.txt", "train.py").code == 0
+    assert "2 packages of `requirements.txt`" in user.outlast("show").out

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from outlast.folder.records import Attempt
     from outlast.jobs.job import Job
     from outlast.results.status import Status
+    from outlast.spec.spec import Spec
 
 USD_PER_CLASS_A = 0.005 / 1000
 LAST_BYTES_MAX = 16 << 10
@@ -69,6 +70,14 @@ def command(job: str | None, attempt: int | None, metrics: tuple[str, ...], home
     return EXIT_DONE
 
 
+def _python(spec: Spec) -> str:
+    version = spec.provenance.python_version
+    if spec.environment is None:
+        return f"{version} at {shown(spec.python)}"
+    packages = count(spec.environment.packages, "package")
+    return f"{version}, {packages} of `{shown(spec.environment.source)}`, environment {spec.environment.digest[:12]}"
+
+
 def _print_facts(status: Status) -> None:
     colour = COLOUR_OF_STATE.get(status.state)
     state = paint(status.state, colour, sys.stdout) if colour else status.state
@@ -90,6 +99,7 @@ def _print_facts(status: Status) -> None:
             "submitted",
             f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{code}",
         ),
+        ("python", _python(spec)),
         ("began with", began_with(status)),
         ("evaluates", evaluates(spec)),
         (
