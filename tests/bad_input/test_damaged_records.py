@@ -197,16 +197,16 @@ def test_a_damaged_bundle_or_pack_fails_the_job_by_name(owner: User, at: Callabl
 
 
 LOOPS = """
-import pathlib, sys, time
+import time
 import outlast
 for step in outlast.steps(10**6, outlast.State(n=0), save_steps=10):
-    time.sleep(0.01)
+    time.sleep(0.01 if step < {busy_steps} else 600)
 """
 
 
-def running(user: User, job: str) -> Path:
+def running(user: User, job: str, *, busy_steps: int = 10**6) -> Path:
     """A job that goes on until somebody ends it, after its first commit."""
-    user.write("loop.py", LOOPS)
+    user.write("loop.py", LOOPS.format(busy_steps=busy_steps))
     said = user.outlast("run", "--detach", "--job-id", job, "loop.py")
     assert said.code == 0, said.err
     folder = user.home / "jobs" / job
@@ -215,7 +215,8 @@ def running(user: User, job: str) -> Path:
 
 
 def test_a_head_that_is_damaged_under_its_machine_ends_it_and_is_not_written_over(user: User) -> None:
-    folder = running(user, "loops")
+    # At rest: the next commit of one that is busy may be on its way, and mends what was spoilt.
+    folder = running(user, "loops", busy_steps=15)
     whole = newest(folder / "head.json").read_bytes()
     damaged = newest(folder / "head.json")
     spoil(folder / "head.json", "garbage")
