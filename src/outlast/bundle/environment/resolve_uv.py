@@ -122,9 +122,12 @@ def resolve(
 
 
 def _make_fetcher(environ: Mapping[str, str], said: str) -> Fetcher:
-    """With all that it imports: a tenth of a second, in which uv is on its way already."""
+    """With all that it and the next steps import: a tenth of a second, in which uv is on its way already."""
+    from outlast.bundle.environment import archive
     from outlast.bundle.environment.fetch import Fetcher
 
+    parse_toml("")
+    assert archive
     return Fetcher(environ, said)
 
 
