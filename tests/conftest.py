@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -17,6 +18,10 @@ IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
 def pytest_configure(config: pytest.Config) -> None:
     """A home directory and a user directory of this process's own; each test may choose a narrower one."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # a shell's background job ignores it, and so would ours
     scratch = tempfile.mkdtemp(prefix="outlast-tests-")
     config.stash[SCRATCH] = scratch
     for name in [name for name in os.environ if name.startswith("OUTLAST_")]:

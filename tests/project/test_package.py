@@ -35,7 +35,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"outlast", "outlast_emulator", "outlast_notebook"}
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
+        "outlast",
+        "outlast_emulator",
+        "outlast_notebook",
+    }
     modules = {str(path.relative_to(SOURCE.parent)) for path in SOURCE.rglob("*.py")}
     assert modules <= set(names)
     assert "outlast/py.typed" in names

@@ -58,8 +58,8 @@ class Machines(Check):
         elif event.kind == "died":
             self._check_death(event)
         elif event.kind == "group ended":
-            for started in self.late_starts.values():
-                started.discard(launch_id)  # undone; whoever starts it after this undoes that himself
+            for launches in self.late_starts.values():
+                launches.discard(launch_id)  # undone; whoever starts it after this undoes that himself
             if "left done" in event.detail:
                 self._check_end(event)
         elif event.kind == "command done":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,18 +13,15 @@ from outlast.agent.mirror import Mirror, Taken
 from outlast.errors import StoreUnavailable
 from outlast.folder import content
 from outlast.folder.folder import Folder
-from outlast.folder.records import File, Head, Manifest, Part
+from outlast.folder.records import File, Head, Manifest
 from outlast.testing.simulation import users
 from outlast.testing.simulation.planted.plant import GARBAGE, ISSUE, MISC, REFERENCE, around, plant
 
 
-def _part_later(original: Any, self: Any, file: Any, offset: int, whole: Any) -> Part:
-    """The manifest is written first, the part is sent after head."""
-    data = b"".join(file.chunks(offset, file.bytes - offset))
-    self.parts += 1
-    key = self.folder.keys.part(self.attempt, self.nonce, self.parts)
-    self.folder.__dict__.setdefault("owed", []).append((key, data))
-    return Part(key, len(data), hashlib.sha256(data).hexdigest())
+def _send_later(original: Any, self: Any, total: int) -> None:
+    """The manifest is written first, its parts are sent after head."""
+    owed = self.folder.__dict__.setdefault("owed", [])
+    owed += [(part.key, b"".join(part.chunks())) for part in self.parts]
 
 
 def _send_owed(original: Any, self: Mirror, *args: Any) -> None:
@@ -154,7 +150,7 @@ ALL = (
         "pointer before parts",
         "parts, then manifest, then head",
         ISSUE,
-        (mirror._Upload, "_part", around(mirror._Upload._part, _part_later)),
+        (mirror._Upload, "send", around(mirror._Upload.send, _send_later)),
         (Mirror, "committed", around(Mirror.committed, _send_owed)),
     ),
     plant(
