@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 from outlast.clock import Clock
 from outlast.errors import OutlastError
@@ -33,7 +34,7 @@ def living(directory: MachineDir) -> list[Process]:
     """Every process of the machine that is alive. Slow: looks at all processes of this computer."""
     recorded: list[Process] = []
     own = [] if directory.left_done() is not None else [directory.init, directory.agent]
-    for path in [*own, *directory.path.glob("trainer-*.pid.json")]:
+    for path in [*own, *_trainers(directory)]:
         process = Process.read(files.read_json(path))
         if process is not None and process.boot == system.boot_id():
             recorded.append(process)
@@ -44,6 +45,13 @@ def living(directory: MachineDir) -> list[Process]:
         marked = []  # a power cut tore its record, and ended its processes
     found = [process for process in recorded if process.alive()]
     return list({process.pid: process for process in [*found, *filter(None, map(Process.of, marked))]}.values())
+
+
+def _trainers(directory: MachineDir) -> list[Path]:
+    try:
+        return list(directory.path.glob("trainer-*.pid.json"))
+    except FileNotFoundError:
+        return []  # it is being buried
 
 
 def _may_lead(process: Process) -> bool:
