@@ -23,6 +23,10 @@ from outlast.folder.folder import Fenced
 from outlast.folder.records import Cause, Checkpoint, Head, State, WorkerExit
 
 
+LOOK_SECONDS = 0.075
+"""How often a trainer is looked at, at most: it wakes its agent by what it does, and by its end."""
+
+
 class After(enum.Enum):
     DONE = "done"
     AGAIN = "again"
@@ -175,7 +179,7 @@ class AttemptLife(Commits):
             if self.worker_exit is not None:
                 return self._end_with(self.worker_exit)
             self._commit_if_saved()
-            self.child.wait(min(self.folder.store.poll_seconds, BEAT_SECONDS))
+            self.child.wait(min(max(LOOK_SECONDS, self.folder.store.poll_seconds), BEAT_SECONDS))
 
     def _end_with(self, worker: WorkerExit) -> Exit:
         """A rank that has ended ends the attempt, by its own reason."""

@@ -32,7 +32,7 @@ _CREATED = re.compile(r"[A-Za-z0-9_-]{1,100}~1").fullmatch
 
 
 class DirectoryStore(OneByOne):
-    poll_seconds: float = 0.07
+    poll_seconds: float = 0.05
     rewrite_seconds: float = 0.0
 
     def __init__(self, root: str | os.PathLike[str], *, clock: Clock = SYSTEM, disk: Disk | None = None) -> None:
