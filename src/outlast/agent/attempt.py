@@ -22,7 +22,6 @@ from outlast.folder.content import download_many, read_manifest
 from outlast.folder.folder import Fenced
 from outlast.folder.records import Cause, Checkpoint, Head, State, WorkerExit
 
-
 LOOK_SECONDS = 0.075
 """How often a trainer is looked at, at most: it wakes its agent by what it does, and by its end."""
 
