@@ -15,19 +15,16 @@ from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.folder.content import select
 from outlast.folder.prunes import newest_prune
 from outlast.folder.records import Head
-from outlast.jobs import secrets
 from outlast.jobs.asked import Asked
 from outlast.jobs.environment import Equipment
-from outlast.jobs.inputs import check_inputs, datasets_of, ship_datasets
+from outlast.jobs.inputs import datasets_of, ship_datasets
 from outlast.jobs.job import Job
-from outlast.jobs.notify import checked_notify
-from outlast.jobs.plan import ENGINE_DEFAULT, Plan, plan
+from outlast.jobs.plan import Plan, check, plan
 from outlast.jobs.submit import Submitted, carry_out
 from outlast.jobs.world import World
 from outlast.spec.config_file import merge
 from outlast.spec.names import JOB_ID_LENGTH_MAX, check_job_id, job_id, legal_name
-from outlast.spec.notify import is_reference
-from outlast.spec.spec import Evaluation, Machine, Spec, Target, TargetKind
+from outlast.spec.spec import Evaluation, Spec, Target, TargetKind
 from outlast.spec.target import SUFFIXES
 from outlast.store.registry import Prepared
 
@@ -118,17 +115,11 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
     """The very bundle and environment that trained, whatever has become of the directory."""
     _refuse_code(asked, trained)
     here = Path(asked.directory).absolute()
-    engine = world.engine(asked.on or ENGINE_DEFAULT)
-    machine = Machine(asked.cpus, asked.gpus)
-    engine.check(machine, workers=1)
-    inputs = check_inputs(asked, here, engine, here)
-    references = secrets.checked(asked.secrets, asked.env, here, engine)
-    notify = checked_notify(asked.notify, here, world, engine)
-    values = secrets.read_values(world, [*references.values(), *filter(is_reference, notify)])
+    checked = check(world, asked, here, here)
     store = trained.home.store
     prune = newest_prune(store)
     target = _target(trained, head.bundle, asked.target) if asked.target else of.target
-    given = ship_datasets(world, store, inputs, asked, here)
+    given = ship_datasets(world, store, checked.inputs, asked, here)
     spec = replace(
         of,
         job=check_job_id(asked.job_id) if asked.job_id else job_id(asked.name or of.name, world.random),
@@ -137,33 +128,23 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
         bundle=head.bundle,
         provenance=replace(of.provenance, tool_version=__version__),
         submitted_at=store.now(),
-        args=asked.args,
-        engine=engine.name,
-        machine=machine,
-        labels=dict(asked.labels),
-        env=dict(asked.env),
-        retries=asked.retries,
-        max_run_seconds=asked.max_run_seconds,
-        stall_seconds=asked.stall_seconds,
         checkpoint_dir=asked.checkpoint_dir or of.checkpoint_dir,
         output_dir=asked.output_dir or of.output_dir,
-        resume_args=asked.resume_args,
         from_job="",
         from_checkpoint="",
         continue_steps=False,
-        secrets=references,
-        notify=notify,
         datasets=datasets_of(given) or of.datasets,
-        config=_config(of, inputs.config),
-        links=inputs.links or of.links,
+        config=_config(of, checked.inputs.config),
+        links=checked.inputs.links or of.links,
         drill=None,
         sweep="",
+        **checked.fields,
     )
     interpreter = Interpreter(of.python, "as it trained", of.provenance.python_version)
     packed = Packed(head.bundle, 0, 0, 0, commit=of.provenance.commit, dirty=of.provenance.dirty)
     equipment = Equipment(interpreter, of.python, of.environment)
     prepared = Prepared(trained.home.url)
-    return Plan(spec, trained.home, packed, interpreter, asked, prune, prepared, equipment, values, given)
+    return Plan(spec, trained.home, packed, asked, prune, prepared, equipment, checked.secrets, given)
 
 
 def _refuse_code(asked: Asked, trained: Job) -> None:

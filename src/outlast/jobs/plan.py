@@ -6,11 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from outlast import __version__
 from outlast.bundle.pack import Packed
-from outlast.bundle.python import Interpreter
 from outlast.errors import UsageError
 from outlast.folder.home import Home
 from outlast.folder.prunes import newest_prune
@@ -20,7 +19,7 @@ from outlast.jobs.adopt import choose_source
 from outlast.jobs.asked import Asked
 from outlast.jobs.code import choose_code, ship_code
 from outlast.jobs.environment import Equipment, equip, equipment_like
-from outlast.jobs.inputs import check_inputs, datasets_of, ship_datasets
+from outlast.jobs.inputs import Inputs, check_inputs, datasets_of, ship_datasets
 from outlast.jobs.notify import checked_notify
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
@@ -31,6 +30,7 @@ from outlast.spec.target import parse_target
 from outlast.store.registry import Prepared
 
 if TYPE_CHECKING:
+    from outlast.engines.engine import Engine
     from outlast.jobs.datasets import Given
 
 ENGINE_DEFAULT = "local"
@@ -43,7 +43,6 @@ class Plan:
     spec: Spec
     home: Home
     packed: Packed
-    interpreter: Interpreter
     asked: Asked
     prune: int
     """The home's newest prune before anything was shipped."""
@@ -61,6 +60,43 @@ class Plan:
     """The datasets, and what is worth saying about them."""
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What needs no code and no home to be checked: where it runs, what it is given, who is told."""
+
+    engine: Engine
+    inputs: Inputs
+    secrets: Mapping[str, str] = field(repr=False)
+    """Reference -> value."""
+
+    fields: Mapping[str, Any]
+    """Those of the spec that are as they were asked for, whatever the job's code is."""
+
+
+def check(world: World, asked: Asked, here: Path, code: Path) -> Checked:
+    engine = world.engine(asked.on or ENGINE_DEFAULT)
+    machine = Machine(asked.cpus, asked.gpus)
+    engine.check(machine, workers=1)
+    inputs = check_inputs(asked, here, engine, code)
+    references = secrets.checked(asked.secrets, asked.env, here, engine)
+    notify = checked_notify(asked.notify, here, world, engine)
+    fields = {
+        "args": asked.args,
+        "engine": engine.name,
+        "machine": machine,
+        "labels": dict(asked.labels),
+        "env": dict(asked.env),
+        "retries": asked.retries,
+        "max_run_seconds": asked.max_run_seconds,
+        "stall_seconds": asked.stall_seconds,
+        "resume_args": asked.resume_args,
+        "secrets": references,
+        "notify": notify,
+    }
+    values = secrets.read_values(world, [*references.values(), *filter(is_reference, notify)])
+    return Checked(engine, inputs, values, fields)
+
+
 def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress: OnProgress = silent) -> Plan:
     """Checks all that can be checked before anything is started, and packs the bundle, unless `shipped` has just done so."""
     here = Path(asked.directory).absolute()
@@ -68,21 +104,17 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     directory = code.directory
     target = parse_target(asked.target, directory)
     name = asked.name or name_of_target(asked.target)
-    engine = world.engine(asked.on or ENGINE_DEFAULT)
-    machine = Machine(asked.cpus, asked.gpus)
-    engine.check(machine, workers=1)
-    inputs = check_inputs(asked, here, engine, directory)
-    references = secrets.checked(asked.secrets, asked.env, here, engine)
-    notify = checked_notify(asked.notify, here, world, engine)
-    values = secrets.read_values(world, [*references.values(), *filter(is_reference, notify)])
+    checked = check(world, asked, here, directory)
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else world.prepare_home(asked.home, asked.project, asked.region)
     home = world.home(prepared.url)
     prune = shipped.prune if shipped else newest_prune(home.store)
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
-    equipment = equipment or equip(world, asked, home, engine, directory, target, on_progress)
-    packed = shipped.packed if shipped else ship_code(world, home.store, code, asked, target, inputs, on_progress)
-    given = ship_datasets(world, home.store, inputs, asked, here, on_progress)
+    equipment = equipment or equip(world, asked, home, checked.engine, directory, target, on_progress)
+    packed = (
+        shipped.packed if shipped else ship_code(world, home.store, code, asked, target, checked.inputs, on_progress)
+    )
+    given = ship_datasets(world, home.store, checked.inputs, asked, here, on_progress)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
         name=name,
@@ -97,30 +129,20 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
             directory=code.shown,
         ),
         submitted_at=home.store.now(),
-        args=asked.args,
-        engine=engine.name,
-        machine=machine,
-        labels=dict(asked.labels),
-        env=dict(asked.env),
-        retries=asked.retries,
-        max_run_seconds=asked.max_run_seconds,
-        stall_seconds=asked.stall_seconds,
         checkpoint_dir=_inside(asked.checkpoint_dir, "--checkpoint-dir", directory),
         output_dir=_inside(asked.output_dir, "--output-dir", directory),
-        resume_args=asked.resume_args,
         from_job=source.job,
         from_checkpoint=source.checkpoint,
         continue_steps=asked.continue_steps,
-        secrets=references,
         environment=equipment.environment,
         setup=asked.setup,
         datasets=datasets_of(given),
-        config=inputs.config,
-        links=inputs.links,
-        notify=notify,
+        config=checked.inputs.config,
+        links=checked.inputs.links,
         drill=asked.drill,
+        **checked.fields,
     )
-    return Plan(spec, home, packed, equipment.interpreter, asked, prune, prepared, equipment, values, given)
+    return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given)
 
 
 def _inside(path: str, option: str, directory: Path) -> str:

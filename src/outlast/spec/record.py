@@ -53,13 +53,15 @@ def decode(cls: type[T], data: bytes, key: str) -> T:
     if version > FORMAT:
         raise NewerFormat(f"`{key}` has format {version}, this outlast knows up to {FORMAT}", hint="update outlast")
     try:
-        return typing.cast(T, _reader(cls)(document, 0))  # type: ignore[arg-type]
+        kind: Any = cls
+        return typing.cast(T, _reader(kind)(document, 0))
     except Wrong as error:
         raise Damaged(f"`{key}` is damaged: {cls.__name__}{error.where}{error.what}") from error
 
 
 def _plain(value: Any) -> Any:
-    return _writer(type(value))(value)  # type: ignore[arg-type]
+    kind: Any = type(value)
+    return _writer(kind)(value)
 
 
 plain = _plain

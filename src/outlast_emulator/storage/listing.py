@@ -51,9 +51,8 @@ def objects(database: Database, bucket: str, query: Query) -> Page:
 
 
 def _rows(database: Database, bucket: str, at: str, query: Query) -> list[tuple[Any, ...]]:
-    end, values = "", (bucket, at)
-    if query.end:
-        end, values = "AND name < ? ", (bucket, at, query.end)  # type: ignore[assignment]
+    end = "AND name < ? " if query.end else ""
+    values = (bucket, at, query.end) if query.end else (bucket, at)
     size = min(_BATCH, query.limit + 1)
     return database.rows(
         f"SELECT {COLUMNS} FROM objects WHERE bucket = ? AND name >= ? {end}ORDER BY name LIMIT {size}",  # noqa: S608

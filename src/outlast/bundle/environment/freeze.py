@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import subprocess
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from outlast.bundle.environment.ask import ASK_ERRORS, ask
 from outlast.bundle.environment.declared import Declared
 from outlast.bundle.environment.requirement_files import local_content
 from outlast.errors import UsageError
-
-ASK_SECONDS_MAX = 120.0
 
 QUESTION = """
 import importlib.metadata as metadata, json, re, sys
@@ -55,17 +51,8 @@ def freeze(python: str, modules: Collection[str]) -> Declared | None:
     if not modules:
         return None
     try:
-        done = subprocess.run(
-            [python, "-c", QUESTION, *sorted(modules)],
-            cwd="/",
-            env={name: os.environ[name] for name in ("HOME", "PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ASK_SECONDS_MAX,
-            check=True,
-        )
-        answer = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        answer = ask(python, QUESTION, sorted(modules))
+    except ASK_ERRORS as error:
         raise UsageError(
             f"`{python}` does not say which packages it has: {error}", hint="declare them: `--requirements FILE`"
         ) from error

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from outlast.bundle.environment.ask import ASK_ERRORS, ask, keep, recall
 from outlast.errors import UsageError
-from outlast.spec.plain_file import read_plain
-
-ASK_SECONDS_MAX = 60.0
-ANSWER_BYTES_MAX = 4 << 20
 
 QUESTION = """
 import json, os, sys
@@ -54,27 +49,18 @@ def facts_of(python: str, cache: Path | None) -> Facts:
     """Runs it if it has changed since it was asked last, and not otherwise."""
     state = _state(python)
     kept = cache / "interpreters" / f"{hashlib.sha256(state.encode()).hexdigest()[:32]}.json" if cache else None
-    if kept is not None:
+    if kept is not None and (answer := recall(kept)) is not None:
         try:
-            return _read(json.loads(read_plain(kept, ANSWER_BYTES_MAX)))
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return _read(answer)
+        except (TypeError, KeyError):
             pass  # asked again
     try:
-        done = subprocess.run(
-            [python, "-c", QUESTION],
-            cwd="/",
-            env={name: os.environ[name] for name in ("HOME", "PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ASK_SECONDS_MAX,
-            check=True,
-        )
-        document = json.loads(done.stdout)
+        document = ask(python, QUESTION)
         facts = _read(document)
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+    except (*ASK_ERRORS, KeyError, TypeError) as error:
         raise UsageError(f"`{python}` does not answer: {error}", hint="activate another environment") from error
     if kept is not None:
-        _keep(kept, document)
+        keep(kept, document)
     return facts
 
 
@@ -99,13 +85,3 @@ def _read(document: dict[str, object]) -> Facts:
     if not (isinstance(stdlib, list) and isinstance(paths, list)):
         raise TypeError("no list")
     return Facts(version, base, tuple(map(str, stdlib)), tuple(map(str, paths)), platform)
-
-
-def _keep(path: Path, document: object) -> None:
-    temporary = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(document))
-        temporary.replace(path)
-    except OSError:
-        pass  # asked again next time

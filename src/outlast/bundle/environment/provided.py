@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
+from outlast.bundle.environment.ask import ASK_ERRORS, ask, keep, recall
 from outlast.bundle.environment.interpreter import Facts
-from outlast.spec.plain_file import read_plain
-
-ASK_SECONDS_MAX = 60.0
-ANSWER_BYTES_MAX = 4 << 20
 
 QUESTION = """
 import importlib.util, json, sys
@@ -82,28 +77,14 @@ def _asked(python: str, facts: Facts, modules: set[str], cache: Path | None) -> 
         if cache
         else None
     )
-    if kept is not None:
-        try:
-            answer = json.loads(read_plain(kept, ANSWER_BYTES_MAX))
-            if isinstance(answer, list):
-                return modules & set(map(str, answer))
-        except (OSError, ValueError, RecursionError):
-            pass  # asked again
+    if kept is not None and isinstance(answer := recall(kept), list):
+        return modules & set(map(str, answer))
     try:
-        done = subprocess.run(
-            [python, "-c", QUESTION, *sorted(modules)],
-            cwd="/",
-            env={name: os.environ[name] for name in ("HOME", "PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ASK_SECONDS_MAX,
-            check=True,
-        )
-        found = modules & set(map(str, json.loads(done.stdout)))
-    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
+        found = modules & set(map(str, ask(python, QUESTION, sorted(modules))))
+    except (*ASK_ERRORS, TypeError):
         return modules  # it cannot tell: then nobody is refused
     if kept is not None and found:
-        _keep(kept, sorted(found))
+        keep(kept, sorted(found))
     return found
 
 
@@ -112,13 +93,3 @@ def _modified_ns(path: str) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
-
-
-def _keep(path: Path, answer: list[str]) -> None:
-    temporary = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(answer))
-        temporary.replace(path)
-    except OSError:
-        pass  # asked again next time

@@ -99,7 +99,6 @@ class Users:
                 self._spec(flag),
                 home,
                 packed=nothing,
-                interpreter=nothing,
                 asked=nothing,
                 prune=newest_prune(home.store),
                 prepared=nothing,
