@@ -73,8 +73,8 @@ class AttemptLife(Commits):
             self.child.end()
             self._patiently(self._read_head)
             exit = self.child.exit() if self.child.started(self.number) else None
-            for stream in self.streams if exit is not None else ():
-                self._patiently(stream.finish)
+            if exit is not None:
+                self._seal_streams()
             self._finish(Verdict(Cause.DAMAGED, Next.FINAL, State.FAILED, error.message), exit)
             return After.DONE
 
@@ -106,8 +106,7 @@ class AttemptLife(Commits):
         try:
             checkpoint = self._newest_whole()
         except Unshipped as error:
-            for stream in self.streams:
-                self._patiently(stream.finish)
+            self._seal_streams()
             self._finish(Verdict(error.cause, Next.FINAL, State.FAILED, str(error)), None)
             return False
         except Damaged as error:
@@ -188,8 +187,7 @@ class AttemptLife(Commits):
 
     def _conclude(self, exit: Exit) -> After:
         """The exit code is on disk. Log, last checkpoint, head, outputs: in this order, so that each names only what is there."""
-        for stream in self.streams:
-            self._patiently(stream.finish)
+        self._seal_streams()
         if self.place.rank != 0:
             return self._wait_for_owner(exit)
         if exit.code and self.place.workers > 1:
@@ -203,7 +201,9 @@ class AttemptLife(Commits):
             retries=self.spec.retries,
             head=self.at.head,
         )
-        if not self._last_commit():
+        if self._last_commit():
+            self._seal_streams()  # once more: that last look may have found what the log should tell
+        else:
             verdict = TOO_LATE
         if verdict.next is Next.FINAL:
             self._finish(verdict, exit)
@@ -219,6 +219,10 @@ class AttemptLife(Commits):
 
         self._patiently(lambda: self._amend(end, "end"))
         return After.AGAIN if verdict.next is Next.SAME_MACHINE else After.OFF
+
+    def _seal_streams(self) -> None:
+        for stream in self.streams:
+            self._patiently(stream.finish)
 
     def _wait_for_owner(self, exit: Exit) -> After:
         if self.vigil.why_told is Reason.PREEMPTED:

@@ -216,8 +216,9 @@ class ProcessChild:
         exit = self.exit() if last else None
         if exit is not None:
             ended_at = os.stat(self.paths.exit(self._attempt)).st_mtime
-            return self._unmodified.last(after, killed=exit.code > SIGNALLED, ended_at=ended_at)
-        saved = self._unmodified.saved(after)
+            saved = self._unmodified.last(after, killed=exit.code > SIGNALLED, ended_at=ended_at)
+        else:
+            saved = self._unmodified.saved(after)
         self._say_unreadable()
         return saved
 
