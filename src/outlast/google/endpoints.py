@@ -17,14 +17,23 @@ EMULATED_PROJECT = "emulated"
 @dataclass(frozen=True)
 class Endpoints:
     storage: str
+    compute: str
     tokens: str
     """Where a refresh token becomes an access token."""
 
     emulated: bool = False
     """Nothing of the user's real login is sent there."""
 
+    def takes_token(self, url: str) -> bool:
+        """A token goes to nobody but the APIs that it is for."""
+        return any(url.startswith(f"{base}/") for base in (self.storage, self.compute))
 
-GOOGLE = Endpoints(storage="https://storage.googleapis.com", tokens="https://oauth2.googleapis.com/token")
+
+GOOGLE = Endpoints(
+    storage="https://storage.googleapis.com",
+    compute="https://compute.googleapis.com",
+    tokens="https://oauth2.googleapis.com/token",
+)
 
 
 def endpoints(environ: Mapping[str, str]) -> Endpoints:
@@ -32,7 +41,7 @@ def endpoints(environ: Mapping[str, str]) -> Endpoints:
     for name in (EMULATOR, STORAGE_EMULATOR):
         if environ.get(name):
             base = _checked(name, environ[name])
-            return Endpoints(storage=base, tokens=f"{base}/token", emulated=True)
+            return Endpoints(storage=base, compute=base, tokens=f"{base}/token", emulated=True)
     return GOOGLE
 
 

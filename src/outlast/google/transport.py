@@ -91,11 +91,13 @@ class Transport:
         accept: Callable[[Answer], bool] = _nothing_else,
         observe: Callable[[Answer], None] = _unseen,
         once: bool = False,
+        stall_seconds: float | None = None,
     ) -> Answer:
         """The answer, if it is a success or `accept` takes it; else `ApiError`. `NoAnswer` when nobody answers in time.
 
         The same request may reach the server several times: whoever writes with a condition looks at `uncertain`.
-        `observe` sees every answer, also those that lead to another try. `once`: the caller itself knows what to do after a failure.
+        `observe` sees every answer, also those that lead to another try. `once`: the caller itself knows what to do after a failure. `stall_seconds`: of a
+        call that is slow by nature.
         """
         uncertain = False
         tries = 0
@@ -109,7 +111,7 @@ class Transport:
                 answer = self._wire.send(
                     replace(request, headers=self._headers(request)),
                     connect_seconds=CONNECT_SECONDS,
-                    stall_seconds=STALL_SECONDS,
+                    stall_seconds=stall_seconds or STALL_SECONDS,
                 )
             except NoAnswer as error:
                 uncertain = uncertain or error.sent
@@ -155,8 +157,8 @@ class Transport:
     def _headers(self, request: Request) -> dict[str, str]:
         headers = {"User-Agent": USER_AGENT, **request.headers}
         token = self._live_token()
-        # A session's url was made by the server; a token goes to nobody but the API that it is for.
-        if token and request.url.startswith(f"{self.endpoints.storage}/"):
+        # A session's url was made by the server.
+        if token and self.endpoints.takes_token(request.url):
             headers["Authorization"] = f"Bearer {token}"
             if self.credentials.quota_project:
                 headers["x-goog-user-project"] = self.credentials.quota_project

@@ -1,0 +1,129 @@
+"""Compute Engine's API: one method per request that outlast makes. Names go in as they are, answers come out as Google gives them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from outlast.google.errors import ApiError
+from outlast.google.transport import Transport
+from outlast.google.wire import Request
+
+Document = dict[str, Any]
+
+PAGE_MAX = 500
+WAIT_SECONDS_MAX = 120.0
+"""How long Google keeps one `wait` open, at most."""
+
+
+class ComputeClient:
+    """Every method raises `ApiError` or `NoAnswer` and nothing else of the network's."""
+
+    def __init__(self, transport: Transport, project: str) -> None:
+        self.transport = transport
+        self.project = project
+        self._base = f"{transport.endpoints.compute}/compute/v1/projects/{quote(project, safe='')}"
+
+    def url(self, *parts: str) -> str:
+        return "/".join([self._base, *(quote(part, safe="") for part in parts)])
+
+    # Templates and groups of one region.
+
+    def insert_template(self, region: str, body: Mapping[str, Any], request_id: str) -> Document:
+        return self._post(self.url("regions", region, "instanceTemplates"), body, requestId=request_id)
+
+    def delete_template(self, region: str, name: str, request_id: str) -> Document:
+        return self._delete(self.url("regions", region, "instanceTemplates", name), requestId=request_id)
+
+    def list_templates(self, region: str, label: str) -> Iterator[Document]:
+        return self._items(self.url("regions", region, "instanceTemplates"), filter=f"properties.labels.{label}:*")
+
+    def insert_group(self, region: str, body: Mapping[str, Any], request_id: str) -> Document:
+        return self._post(self.url("regions", region, "instanceGroupManagers"), body, requestId=request_id)
+
+    def group_url(self, region: str, name: str) -> str:
+        return self.url("regions", region, "instanceGroupManagers", name)
+
+    def get_group(self, region: str, name: str) -> Document:
+        return self._get(self.group_url(region, name))
+
+    def delete_group(self, region: str, name: str, request_id: str) -> Document:
+        return self._delete(self.group_url(region, name), requestId=request_id)
+
+    def list_managed(self, region: str, name: str) -> Iterator[Document]:
+        """The group's machines, and what it is doing about each of them. This list is asked for by POST."""
+        return self._items(
+            f"{self.group_url(region, name)}/listManagedInstances", items="managedInstances", verb="POST"
+        )
+
+    def list_errors(self, region: str, name: str) -> Iterator[Document]:
+        return self._items(f"{self.group_url(region, name)}/listErrors")
+
+    # Machines.
+
+    def get_instance(self, zone: str, name: str) -> Document:
+        return self._get(self.url("zones", zone, "instances", name))
+
+    def preempt_instance(self, zone: str, name: str, request_id: str) -> Document:
+        """A simulated maintenance event is a real preemption of a Spot machine."""
+        return self._post(
+            f"{self.url('zones', zone, 'instances', name)}/simulateMaintenanceEvent", None, requestId=request_id
+        )
+
+    def serial_output(self, zone: str, name: str) -> str:
+        answer = self._get(f"{self.url('zones', zone, 'instances', name)}/serialPort", port="1")
+        return str(answer.get("contents", ""))
+
+    def list_zones(self) -> Iterator[Document]:
+        return self._items(self.url("zones"))
+
+    # Operations.
+
+    def wait(self, region: str, operation: str) -> Document:
+        """Returns when it is done, or when Google does not like to wait any longer: look at `status`."""
+        url = f"{self.url('regions', region, 'operations', operation)}/wait"
+        return self._call("POST", url, None, stall_seconds=WAIT_SECONDS_MAX + 10.0)
+
+    # The parts of that.
+
+    def _get(self, url: str, **query: str) -> Document:
+        return self._call("GET", _with(url, query), None)
+
+    def _post(self, url: str, body: Mapping[str, Any] | None, **query: str) -> Document:
+        return self._call("POST", _with(url, query), body)
+
+    def _delete(self, url: str, **query: str) -> Document:
+        return self._call("DELETE", _with(url, query), None)
+
+    def _items(self, url: str, *, items: str = "items", verb: str = "GET", **query: str) -> Iterator[Document]:
+        token = ""
+        while True:
+            paged = {**query, "maxResults": str(PAGE_MAX), **({"pageToken": token} if token else {})}
+            page = self._call(verb, _with(url, paged), None)
+            yield from page.get(items, [])
+            token = str(page.get("nextPageToken", ""))
+            if not token:
+                return
+
+    def _call(
+        self, verb: str, url: str, body: Mapping[str, Any] | None, *, stall_seconds: float | None = None
+    ) -> Document:
+        headers = {"Accept": "application/json"}
+        data: bytes | None = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            data = json.dumps(body).encode()
+        elif verb == "POST":
+            data = b""
+        answer = self.transport.call(Request(verb, url, headers, data), stall_seconds=stall_seconds)
+        try:
+            document = json.loads(answer.body) if answer.body else {}
+        except (ValueError, RecursionError) as error:
+            raise ApiError(answer) from error
+        return document if isinstance(document, dict) else {}
+
+
+def _with(url: str, query: Mapping[str, str]) -> str:
+    return f"{url}?{urlencode(query)}" if query else url
