@@ -29,11 +29,49 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Rented:
+    """A machine of a cloud's, whole: nothing of it is looked up again after submit."""
+
+    project: str
+    regions: tuple[str, ...]
+    """In the order in which they are tried; in a launch's record only the launch's own."""
+
+    machine_type: str
+    zones: tuple[str, ...] = ()
+    """Of those regions; empty: all that have the machine."""
+
+    accelerator: str = ""
+    """As the cloud calls it, `nvidia-l4`; how many is the machine's `gpus`."""
+
+    accelerator_built_in: bool = False
+    """The machine's type brings them along."""
+
+    spot: bool = True
+    disk_gb: int = 50
+    disk_type: str = "pd-balanced"
+    image: str = ""
+    """`projects/P/global/images/NAME`: what a family meant at submit."""
+
+    service_account: str = ""
+    network: str = ""
+    external_ip: bool = True
+    linger_seconds: float = 0.0
+    """How long a machine stays after the job's end."""
+
+    usd_per_hour: float = 0.0
+    """Of one machine with its disk."""
+
+    usd_per_hour_on_demand: float = 0.0
+
+
+@dataclass(frozen=True)
 class Machine:
     """What one worker needs."""
 
     cpus: int = 1
     gpus: int = 0
+    rented: Rented | None = None
+    """What to rent where machines are rented; None: the engine has its machines."""
 
 
 @dataclass(frozen=True)
