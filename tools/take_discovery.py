@@ -15,7 +15,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 TAKEN = ROOT / "src" / "outlast_emulator" / "discovery"
 
-SHIPPED = ("storage.v1",)
+SHIPPED = (
+    "cloudbilling.v1",
+    "cloudresourcemanager.v1",
+    "iam.v1",
+    "secretmanager.v1",
+    "serviceusage.v1",
+    "storage.v1",
+)
 """What the emulator serves. The tool can take any other, such as compute.v1, batch.v1, aiplatform.v1 or logging.v2."""
 
 KEPT_OF_DOCUMENT = ("id", "name", "version", "revision", "rootUrl", "servicePath", "batchPath")

@@ -17,7 +17,8 @@ class Route:
     """One way to one operation.
 
     `template` is a path such as `/storage/v1/b/{bucket}/o/{object}`: `{name}` takes one segment (an encoded slash is part of
-    it), `{name...}` at the end takes all that is left, slashes included. Literal segments win over names.
+    it), `{name...}` at the end takes all that is left, slashes included, `{name}:verb` a segment that ends in `:verb`. Literal
+    segments win over names.
     """
 
     method_id: str
@@ -43,6 +44,8 @@ _Place = tuple[Route, tuple[str, ...]]
 class _Node:
     literals: dict[str, _Node] = field(default_factory=dict)
     named: _Node | None = None
+    verbed: dict[str, _Node] = field(default_factory=dict)
+    """By the verb behind a name: `{account}:setIamPolicy`."""
     rest: dict[str, _Place] = field(default_factory=dict)
     verbs: dict[str, _Place] = field(default_factory=dict)
 
@@ -63,9 +66,13 @@ class Router:
                 _put(node.rest, route, names)
                 break
             if segment.startswith("{"):
-                names.append(segment[1:-1])
-                node.named = node.named or _Node()
-                node = node.named
+                name, _, verb = segment[1:].partition("}")
+                names.append(name)
+                if verb:
+                    node = node.verbed.setdefault(verb, _Node())
+                else:
+                    node.named = node.named or _Node()
+                    node = node.named
             else:
                 node = node.literals.setdefault(segment, _Node())
         else:
@@ -104,6 +111,13 @@ def _walk(node: _Node, segments: list[str], at: int, verb: str) -> tuple[_Place,
     if literal is not None:
         deeper = _walk(literal, segments, at + 1, verb)
         if deeper is not None:
+            return deeper
+    if node.verbed:
+        name, colon, called = segments[at].rpartition(":")
+        after = node.verbed.get(f":{called}") if colon and name else None
+        deeper = _walk(after, segments, at + 1, verb) if after is not None else None
+        if deeper is not None:
+            deeper[1].insert(0, name)
             return deeper
     if node.named is not None and segments[at]:
         deeper = _walk(node.named, segments, at + 1, verb)

@@ -5,6 +5,7 @@ What a client sends in vain is refused with 400; what the emulator would answer 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -75,14 +76,24 @@ class Checker:
             drop_nulls(document)
 
     def unimplemented(self, routes: Iterable[Route]) -> list[Route]:
-        """Routes for all that Google has and the emulator has not: 501, with the method's name."""
+        """Routes for all that Google has and the emulator has not: 501, with the method's name.
+
+        On Google's hosts two APIs may have the same path (`/v1/operations/...`); here the first one has it.
+        """
         served = {route.method_id for route in routes}
-        return [
-            Route(method.id, method.verb, path, _refuse)
-            for method in self.methods.values()
-            if method.id not in served
-            for path in method.paths
-        ]
+        taken = {(route.verb, _shape(route.template)) for route in routes}
+        found: list[Route] = []
+        for method in self.methods.values():
+            for path in method.paths if method.id not in served else ():
+                if (method.verb, _shape(path)) not in taken:
+                    taken.add((method.verb, _shape(path)))
+                    found.append(Route(method.id, method.verb, path, _refuse))
+        return found
+
+
+def _shape(template: str) -> str:
+    """The same for two templates that take the same requests."""
+    return re.sub(r"\{[^}]*?(\.\.\.)?\}", r"{\1}", template)
 
 
 def is_unserved(route: Route) -> bool:
