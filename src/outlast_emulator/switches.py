@@ -22,6 +22,15 @@ class Switches:
     require_login: bool = False
     """Off: a call without a token, or with one that the emulator did not issue, is the project's owner. On: 401."""
 
+    iam_delay_seconds: float = 0.0
+    """A binding, or a role, that is given or taken is known to whoever checks it only after so long."""
+
+    account_lag_seconds: float = 0.0
+    """A policy may name a service account only so long after it was made; before, it is refused as unknown."""
+
+    enable_seconds: float = 4.0
+    """What it takes to switch an API on or off."""
+
     validate: bool = True
     """Each request and answer is checked against the discovery documents."""
 
@@ -42,6 +51,48 @@ class Switches:
 
     list_page_max: int = 1000
     """The most that one page of a list holds."""
+
+    operation_seconds: float = 1.0
+    """How long Compute Engine's operations take that only change a record."""
+
+    boot_seconds: float = 10.0
+    """From an instance's creation to RUNNING."""
+
+    delete_seconds: float = 2.0
+    """From a machine's end to the instance's removal; hundreds are slow deletes."""
+
+    status_lag_seconds: float = 0.0
+    """How late the API notices that a machine died without being asked to; 210 has been seen."""
+
+    machines: bool = True
+    """Instances really run; off: they are records only."""
+
+    group_repair_seconds: float = 60.0
+    """From a machine's death to the beginning of its recreation by its group."""
+
+    group_retry_seconds: float = 60.0
+    """Between two attempts of a group to make a machine for which there was no capacity."""
+
+    group_takes_spot_delete: bool = True
+    """A group may be made of Spot machines whose termination action is DELETE."""
+
+    group_shrinks_at_deadline: bool = True
+    """A group's target size goes down when a machine's time limit is reached; off: it makes another one."""
+
+    past_termination_refused: bool = True
+    """A machine whose termination time has passed is not made; off: it is made, and ended at once."""
+
+    notice_in_templates: bool = True
+    """`preemptionNoticeDuration` may stand in an instance template."""
+
+    notice_with_gpus: bool = True
+    """`preemptionNoticeDuration` may be asked for with GPUs."""
+
+    zone_change: bool = True
+    """A regional group may be allowed to repair a machine in another zone."""
+
+    zone_change_with_flexibility: bool = True
+    """... and have an instance flexibility policy too."""
 
     def change(self, wanted: dict[str, Any]) -> None:
         """Sets what is named; ValueError names what there is no switch for, or the type that it takes."""
