@@ -26,6 +26,15 @@ class Launch:
     asked_at: float = 0.0
     """When the engine is told this, by the clock that `deadline_at` is meant by; 0: by the engine's own."""
 
+    agent: str = ""
+    """The key in the home of the agent that its machines fetch, where they bring none."""
+
+    boots: str = ""
+    """The beginning of the keys in the home under which its machines count their boots."""
+
+    command: str = ""
+    """What it runs, in words for people."""
+
 
 class Condition(enum.Enum):
     ABSENT = "absent"
@@ -36,6 +45,9 @@ class Condition(enum.Enum):
 
     STARTING = "starting"
     RUNNING = "running"
+    REFUSED = "refused"
+    """It will not get what it needs, however long it waits; `why` says what."""
+
     BOOT_FAILED = "boot failed"
     """Its machines died three times in a row before the agent was up; nothing of it is alive."""
 
@@ -95,6 +107,12 @@ class Capabilities:
 
     platform: str = ""
     """What its machines are, such as `linux-x86_64`; empty: the same as this computer."""
+
+    rents: bool = False
+    """Its machines are rented by the hour: they fetch all that they need from the home, and what they are is in `Machine.rented`."""
+
+    rents: bool = False
+    """Its machines are a cloud's, made for the launch and paid by the hour: `Machine.rented` says which."""
 
     place: str = ""
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""

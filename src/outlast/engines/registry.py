@@ -20,8 +20,15 @@ def _local(user_dir: Path, clock: Clock) -> Engine:
     return LocalEngine(user_dir, clock)
 
 
+def _compute(user_dir: Path, clock: Clock) -> Engine:
+    from outlast.engines.compute.engine import ComputeEngine
+
+    return ComputeEngine(clock)
+
+
 BUILT_IN: Mapping[str, MakeEngine] = {
     "local": _local,
+    "compute": _compute,
 }
 
 

@@ -18,6 +18,7 @@ DECLARATIONS = "environments/by-declaration/"
 JOBS = "jobs/"
 PRUNES = "prunes/"
 DATASETS = "datasets/"
+AGENTS = "agents/"
 DATASET_NAMES = "datasets/names/"
 
 
@@ -27,6 +28,10 @@ def bundle(digest: str) -> str:
 
 def pack(digest: str) -> str:
     return f"packs/{digest}"
+
+
+def agent(digest: str) -> str:
+    return f"{AGENTS}{digest}"
 
 
 def prune(number: int) -> str:

@@ -68,6 +68,9 @@ class LaunchRecord:
     resume_from: str = ""
     """A kept checkpoint's name, when `resume --checkpoint` asked for another than the newest."""
 
+    agent: str = ""
+    """The digest of the agent that its machines fetch, where they bring none."""
+
     place: str = ""
     """The computer whose machines it has, if its engine is one computer's: `name:digest`."""
 

@@ -37,6 +37,9 @@ class ComputeClient:
     def delete_template(self, region: str, name: str, request_id: str) -> Document:
         return self._delete(self.url("regions", region, "instanceTemplates", name), requestId=request_id)
 
+    def get_template(self, region: str, name: str) -> Document:
+        return self._get(self.url("regions", region, "instanceTemplates", name))
+
     def list_templates(self, region: str, label: str) -> Iterator[Document]:
         return self._items(self.url("regions", region, "instanceTemplates"), filter=f"properties.labels.{label}:*")
 
@@ -72,6 +75,10 @@ class ComputeClient:
             f"{self.url('zones', zone, 'instances', name)}/simulateMaintenanceEvent", None, requestId=request_id
         )
 
+    def reset_instance(self, zone: str, name: str, request_id: str) -> Document:
+        """As by pulling the plug: nothing is told, and it boots again."""
+        return self._post(f"{self.url('zones', zone, 'instances', name)}/reset", None, requestId=request_id)
+
     def serial_output(self, zone: str, name: str) -> str:
         answer = self._get(f"{self.url('zones', zone, 'instances', name)}/serialPort", port="1")
         return str(answer.get("contents", ""))
@@ -83,7 +90,13 @@ class ComputeClient:
 
     def wait(self, region: str, operation: str) -> Document:
         """Returns when it is done, or when Google does not like to wait any longer: look at `status`."""
-        url = f"{self.url('regions', region, 'operations', operation)}/wait"
+        return self._wait("regions", region, operation)
+
+    def wait_in_zone(self, zone: str, operation: str) -> Document:
+        return self._wait("zones", zone, operation)
+
+    def _wait(self, kind: str, where: str, operation: str) -> Document:
+        url = f"{self.url(kind, where, 'operations', operation)}/wait"
         return self._call("POST", url, None, stall_seconds=WAIT_SECONDS_MAX + 10.0)
 
     # The parts of that.

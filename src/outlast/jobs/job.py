@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from outlast.engines.engine import Launch
+from outlast.folder import layout
 from outlast.folder.folder import Folder
 from outlast.folder.home import Home
 from outlast.folder.records import LaunchRecord
@@ -29,6 +30,14 @@ class Job:
         return self.folder.read_spec()
 
 
+def command_line(spec: Spec, record: LaunchRecord) -> str:
+    """For people who look at a machine and ask what it does."""
+    import shlex  # not on the way of a command that only lists
+
+    args = record.args if record.args is not None else spec.args
+    return shlex.join([spec.target.value, *args])
+
+
 def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
     """What an engine is told of a launch: always from its record, never from anybody's flags."""
     return Launch(
@@ -41,4 +50,7 @@ def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
         deadline_at=record.deadline_at,
         labels=spec.labels,
         asked_at=job.folder.store.now(),
+        agent=layout.agent(record.agent) if record.agent else "",
+        boots=job.folder.keys.boots(record.launch),
+        command=command_line(spec, record),
     )

@@ -94,8 +94,10 @@ class _Finder:
         raise Denied(f"`{source}` is of the kind `{kind}`, which outlast cannot use", hint=f"it can use {kinds}")
 
     def _on_emulator(self) -> Credentials:
+        """A machine's own address, named together with the emulator, is that of a machine of the emulator's."""
         host = metadata.host_of(self._environ)
-        if metadata.is_named(self._environ) and is_loopback(urlsplit(f"//{host}").hostname):
+        name = urlsplit(f"//{host}").hostname
+        if metadata.is_named(self._environ) and (is_loopback(name) or name == metadata.HOST):
             return metadata.MetadataCredentials(host, self._wire)
         return Anonymous()
 

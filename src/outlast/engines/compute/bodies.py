@@ -1,0 +1,164 @@
+"""What Compute Engine is asked for: the template of a launch's machines, and the group that keeps them alive.
+
+No value of the user's becomes code: the startup script is one constant file, and reads what it needs from the machine's metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import quote
+
+from outlast.engines.compute import names
+from outlast.engines.compute.variants import NOTICE_SECONDS, Variant
+from outlast.engines.engine import Launch
+from outlast.spec.spec import Rented
+
+Document = dict[str, Any]
+
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+NETWORK = "global/networks/default"
+COMMAND_CHARACTERS_MAX = 4000
+
+
+@cache
+def startup_script() -> str:
+    return resources.files("outlast.engines.compute").joinpath("startup.sh").read_text("utf-8")
+
+
+def template(launch: Launch, rented: Rented, variant: Variant, number: int, metadata: Mapping[str, str]) -> Document:
+    labels = names.labels(launch)
+    properties: Document = {
+        "description": f"job {launch.job}, launch {launch.launch}",
+        "machineType": rented.machine_type,
+        "labels": labels,
+        "metadata": {"items": [{"key": key, "value": value} for key, value in metadata.items()]},
+        "disks": [_disk(rented, labels)],
+        "networkInterfaces": [_network(rented)],
+        "scheduling": _scheduling(launch, rented, variant),
+        "serviceAccounts": [{"email": rented.service_account or "default", "scopes": [SCOPE]}],
+    }
+    if rented.accelerator and not rented.accelerator_built_in:
+        properties["guestAccelerators"] = [
+            {"acceleratorType": rented.accelerator, "acceleratorCount": launch.machine.gpus}
+        ]
+    return {"name": names.template_name(launch.id, number), "properties": properties}
+
+
+def _disk(rented: Rented, labels: Mapping[str, str]) -> Document:
+    return {
+        "boot": True,
+        "autoDelete": True,
+        "type": "PERSISTENT",
+        "initializeParams": {
+            "sourceImage": rented.image,
+            "diskSizeGb": str(rented.disk_gb),
+            "diskType": rented.disk_type,
+            "labels": dict(labels),
+        },
+    }
+
+
+def _network(rented: Rented) -> Document:
+    network = rented.network or NETWORK
+    interface: Document = {"subnetwork" if "/subnetworks/" in network else "network": network}
+    if rented.external_ip:
+        interface["accessConfigs"] = [{"type": "ONE_TO_ONE_NAT", "name": "External NAT"}]
+    return interface
+
+
+def _scheduling(launch: Launch, rented: Rented, variant: Variant) -> Document:
+    scheduling: Document = {"automaticRestart": False, "onHostMaintenance": "TERMINATE"}
+    if rented.spot:
+        scheduling |= {"provisioningModel": "SPOT", "preemptible": True}
+    else:
+        scheduling |= {"provisioningModel": "STANDARD"}
+        if not rented.accelerator:
+            scheduling["onHostMaintenance"] = "MIGRATE"
+    if variant.action:
+        scheduling["instanceTerminationAction"] = variant.action
+    if variant.notice:
+        scheduling["preemptionNoticeDuration"] = {"seconds": str(NOTICE_SECONDS)}
+    if variant.timed:
+        scheduling["terminationTime"] = _time(launch.deadline_at)
+    return scheduling
+
+
+def group(launch: Launch, rented: Rented, template_path: str, *, moves: bool) -> Document:
+    """`moves`: a machine that is replaced may come back in another zone."""
+    policy: Document = {"targetShape": "ANY"}
+    if rented.zones:
+        policy["zones"] = [{"zone": f"projects/{rented.project}/zones/{zone}"} for zone in rented.zones]
+    lifecycle: Document = {"defaultActionOnFailure": "REPAIR", "forceUpdateOnRepair": "YES"}
+    if moves:
+        lifecycle["onRepair"] = {"allowChangingZone": "YES"}
+    zones = max(3, len(rented.zones))
+    return {
+        "name": names.group_name(launch.id),
+        "description": f"outlast: job {launch.job}, launch {launch.launch}",
+        "baseInstanceName": f"{names.group_name(launch.id)}-#[0]",
+        "targetSize": launch.workers,
+        "versions": [{"instanceTemplate": template_path}],
+        "distributionPolicy": policy,
+        "instanceLifecyclePolicy": lifecycle,
+        "updatePolicy": {
+            "type": "OPPORTUNISTIC",
+            "minimalAction": "REPLACE",
+            "instanceRedistributionType": "NONE",
+            "maxSurge": {"fixed": 0},
+            "maxUnavailable": {"fixed": zones},
+        },
+        "allInstancesConfig": {"properties": {"labels": names.labels(launch)}},
+    }
+
+
+def stopped(launch: Launch, rented: Rented) -> Document:
+    """Costs nothing, and is never used."""
+    return {
+        "name": names.stopped_name(launch.id),
+        "properties": {
+            "machineType": rented.machine_type,
+            "labels": {**names.labels(launch), names.KIND_LABEL: names.STOPPED},
+            "disks": [_disk(rented, {})],
+            "networkInterfaces": [{"network": NETWORK}],
+        },
+    }
+
+
+def metadata(
+    launch: Launch, rented: Rented, *, storage: str, group_url: str, notice_seconds: float, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """The script reads the first ones, word by word; the agent reads `outlast`."""
+    bucket = names.bucket_of(launch.home)
+    told = {
+        "home": launch.home,
+        "job": launch.job,
+        "launch": launch.launch,
+        "launch_id": launch.id,
+        "workers": launch.workers,
+        "deadline_at": launch.deadline_at,
+        "notice_seconds": notice_seconds,
+        "linger_seconds": rented.linger_seconds,
+        "labels": dict(launch.labels),
+        "environ": dict(environ),
+    }
+    return {
+        "startup-script": startup_script(),
+        "outlast-storage": storage,
+        "outlast-bucket": bucket.name,
+        "outlast-boots": quote(bucket.object(launch.boots), safe=""),
+        "outlast-agent": quote(bucket.object(launch.agent), safe=""),
+        "outlast-group": group_url,
+        "outlast": json.dumps(told),
+        "outlast-job": launch.job,
+        "outlast-command": launch.command[:COMMAND_CHARACTERS_MAX],
+        "enable-guest-attributes": "TRUE",
+    }
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,355 @@
+"""The compute engine: a managed group of Google's keeps a launch's machines alive, and they end it themselves.
+
+Nothing of ours runs anywhere else. Every resource has a name that follows from the launch's id, so that two who start the same launch
+make it once; whoever stops it leaves a template behind that says so, and nobody starts it afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, TypeVar
+
+from outlast.clock import Clock
+from outlast.engines.compute import bodies, names, troubles
+from outlast.engines.compute.boots import Boots, read_boots, read_failed
+from outlast.engines.compute.variants import variants
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.errors import NoCapacity, OutlastError, StoreUnavailable, UsageError
+from outlast.google.compute import ComputeClient
+from outlast.google.connect import connect
+from outlast.google.errors import ApiError, translated, unreachable
+from outlast.google.storage import StorageClient
+from outlast.google.transport import Transport
+from outlast.google.wire import NoAnswer
+from outlast.spec.spec import Machine, Rented
+
+PLATFORM = "linux-x86_64"
+WORKERS_MAX = 1000
+STOP_SECONDS_MAX = 900.0
+"""A group of GPU machines takes minutes to go."""
+
+LOOK_SECONDS = (0.2, 5.0)
+TIME_SCALE = "OUTLAST_EMULATOR_TIME_SCALE"
+"""An emulator that shortens notices says so; machines must not count on more."""
+
+GONE = frozenset({"TERMINATED", "STOPPED", "STOPPING", "SUSPENDING", "SUSPENDED", "DEPROVISIONING"})
+
+T = TypeVar("T")
+Document = dict[str, Any]
+
+
+class ComputeEngine:
+    name = "compute"
+    capabilities = Capabilities(
+        restarts_machines=True,
+        gpus=True,
+        workers_max=WORKERS_MAX,
+        same_machine=False,
+        preempts=True,
+        platform=PLATFORM,
+        rents=True,
+    )
+
+    def __init__(self, clock: Clock, environ: Mapping[str, str] = os.environ) -> None:
+        self.clock = clock
+        self.environ = environ
+        self._seen_up: set[tuple[str, int, int]] = set()
+        self._taken: set[str] = set()
+        """Machines that this process has taken away: Google may call them running for minutes."""
+
+    @cached_property
+    def transport(self) -> Transport:
+        return connect(self.environ)
+
+    def check(self, machine: Machine, workers: int) -> None:
+        if workers > WORKERS_MAX:
+            raise NoCapacity(f"{workers:,} machines are more than the {WORKERS_MAX:,} of one group")
+        if machine.rented is None:
+            raise UsageError(
+                "it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one"
+            )
+
+    # Start.
+
+    def start(self, launch: Launch) -> None:
+        rented = _rented(launch)
+        bucket = names.bucket_of(launch.home)
+        if not launch.agent:
+            raise OutlastError(f"launch `{launch.id}` names no agent for its machines")
+        client, region = self._client(rented), _region(launch)
+        with _told(f"launch `{launch.id}` in `{region}`, home `{bucket.name}`"):
+            if self._is_stopped(client, launch) or self._group(client, launch) is not None:
+                return
+            self._make(client, launch, rented)
+            if self._is_stopped(client, launch):
+                self._delete(client, launch)
+
+    def _make(self, client: ComputeClient, launch: Launch, rented: Rented) -> None:
+        """The first way of asking that is not refused as wrong. A template of an earlier call, whoever made it, is used as it is."""
+        region = _region(launch)
+        refused: ApiError | None = None
+        for number, variant in enumerate(variants(spot=rented.spot)):
+            metadata = bodies.metadata(
+                launch,
+                rented,
+                storage=self.transport.endpoints.storage,
+                group_url=client.group_url(region, names.group_name(launch.id)),
+                notice_seconds=variant.notice_seconds / self._time_scale(),
+                environ=self._machines_environ(),
+            )
+            template = bodies.template(launch, rented, variant, number, metadata)
+            path = f"projects/{rented.project}/regions/{region}/instanceTemplates/{template['name']}"
+            asks = (
+                lambda template=template: client.insert_template(region, template, _request_id()),
+                lambda path=path: client.insert_group(
+                    region, bodies.group(launch, rented, path, moves=True), _request_id()
+                ),
+                lambda path=path: client.insert_group(
+                    region, bodies.group(launch, rented, path, moves=False), _request_id()
+                ),
+            )
+            try:
+                self._insert(client, region, asks[0])
+            except ApiError as error:
+                refused = refused or _if_wrong(error)
+                continue
+            for ask in asks[1:]:
+                try:
+                    self._insert(client, region, ask)
+                except ApiError as error:
+                    refused = refused or _if_wrong(error)
+                else:
+                    return
+        assert refused is not None
+        raise refused
+
+    def _insert(self, client: ComputeClient, region: str, ask: Callable[[], Document]) -> None:
+        """Returns when it is there, by this call or another one."""
+        try:
+            operation = self._finished(client, region, ask())
+        except ApiError as error:
+            if error.status == 409:
+                return
+            raise
+        errors = troubles.of_operation(operation)
+        if any(error.code == "RESOURCE_ALREADY_EXISTS" for error in errors):
+            return
+        if errors:
+            kind = (
+                NoCapacity
+                if any(error.code in troubles.QUOTA | troubles.CAPACITY for error in errors)
+                else OutlastError
+            )
+            raise kind(f"in `{region}`: {troubles.told(errors)}", state="nothing was started, nothing is being spent")
+
+    def _finished(self, client: ComputeClient, region: str, operation: Document) -> Document:
+        until = self.clock.monotonic() + STOP_SECONDS_MAX
+        while operation.get("status") != "DONE":
+            if self.clock.monotonic() >= until:
+                raise StoreUnavailable(f"operation `{operation.get('name')}` in `{region}` does not end")
+            operation = client.wait(region, str(operation["name"]))
+        return operation
+
+    def _machines_environ(self) -> dict[str, str]:
+        """Where Google is, for its machines: they are on the emulator's side when we are."""
+        endpoints = self.transport.endpoints
+        return {"OUTLAST_EMULATOR": endpoints.storage} if endpoints.emulated else {}
+
+    def _time_scale(self) -> float:
+        return float(self.environ.get(TIME_SCALE) or 1.0) if self.transport.endpoints.emulated else 1.0
+
+    # State.
+
+    def state(self, launch: Launch) -> LaunchState:
+        rented = _rented(launch)
+        client = self._client(rented)
+        with _told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            managed = self._managed(client, launch)
+            if managed is None:
+                return self._state_without_group(launch)
+            troubled = troubles.of_managed(one for one in managed if not _is_there(one))
+            if any(one.final for one in troubled):
+                final = [one for one in troubled if one.final]
+                return LaunchState(Condition.REFUSED, f"in `{_region(launch)}`: {troubles.told(final)}")
+            there = [rank for one in managed if _is_there(one) and (rank := _rank(one)) is not None]
+            boots = self._boots(launch, there)
+        machines = {rank: f"{launch.id}-{rank}-{boots.newest[rank]}" for rank in there if boots.is_up(rank)}
+        running = tuple(machine for machine in machines.values() if machine not in self._taken)
+        if len(running) == launch.workers:
+            return LaunchState(Condition.RUNNING, machines=running)
+        if there:
+            return LaunchState(Condition.STARTING, troubles.told(troubled), machines=running)
+        return LaunchState(Condition.WAITING, troubles.told(troubled) or "for its machine")
+
+    def _state_without_group(self, launch: Launch) -> LaunchState:
+        bucket = names.bucket_of(launch.home)
+        why = read_failed(StorageClient(self.transport, bucket.name), bucket, launch.boots)
+        if why is None:
+            return LaunchState(Condition.ABSENT)
+        return LaunchState(Condition.BOOT_FAILED, why or "it left no word")
+
+    def _boots(self, launch: Launch, ranks: list[int]) -> Boots:
+        if not ranks:
+            return Boots({}, frozenset(), failed=False)
+        bucket = names.bucket_of(launch.home)
+        return read_boots(StorageClient(self.transport, bucket.name), bucket, launch.boots)
+
+    # Stop.
+
+    def stop(self, launch: Launch) -> None:
+        rented = _rented(launch)
+        client, region = self._client(rented), _region(launch)
+        with _told(f"launch `{launch.id}` in `{region}`"):
+            if not self._is_stopped(client, launch):
+                self._insert(
+                    client,
+                    region,
+                    lambda: client.insert_template(region, bodies.stopped(launch, rented), _request_id()),
+                )
+            self._delete(client, launch)
+            self._wait_until_gone(client, launch)
+            self._delete_templates(client, launch, rented)
+
+    def _delete(self, client: ComputeClient, launch: Launch) -> None:
+        """Asked for; it takes its time."""
+        try:
+            client.delete_group(_region(launch), names.group_name(launch.id), _request_id())
+        except ApiError as error:
+            if error.status not in (404, 409, 400):  # gone; or going: Google calls a group that is not ready so
+                raise
+
+    def _wait_until_gone(self, client: ComputeClient, launch: Launch) -> None:
+        until = self.clock.monotonic() + STOP_SECONDS_MAX
+        wait, wait_max = LOOK_SECONDS
+        asked_again_at = self.clock.monotonic() + 30.0
+        while self._group(client, launch) is not None:
+            now = self.clock.monotonic()
+            if now >= until:
+                raise OutlastError(
+                    f"group `{names.group_name(launch.id)}` in `{_region(launch)}` is still there",
+                    state="its machines may be paid for",
+                    hint=f"`gcloud compute instance-groups managed delete {names.group_name(launch.id)} --region {_region(launch)}`",
+                )
+            if now >= asked_again_at:
+                self._delete(client, launch)
+                asked_again_at = now + 30.0
+            self.clock.sleep(wait)
+            wait = min(wait_max, wait * 1.5)
+
+    def _delete_templates(self, client: ComputeClient, launch: Launch, rented: Rented) -> None:
+        """All but the one that says that it was stopped. They cost nothing: what fails here is left to `outlast audit`."""
+        for number in range(len(variants(spot=rented.spot))):
+            try:
+                client.delete_template(_region(launch), names.template_name(launch.id, number), _request_id())
+            except ApiError:
+                return
+
+    # Drills.
+
+    def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
+        """With notice as Google gives it; without, the machine is reset: all that runs on it is gone at once, and it boots again."""
+        client = self._client(_rented(launch))
+        with _told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            there = [one for one in self._managed(client, launch) or [] if _is_there(one) and _rank(one) is not None]
+            boots = self._boots(launch, [rank for one in there if (rank := _rank(one)) is not None])
+            operations = []
+            for one in there:
+                zone, name = _place(one)
+                take = client.preempt_instance if notice_seconds > 0 else client.reset_instance
+                operations.append((zone, take(zone, name, _request_id())))
+                rank = _rank(one)
+                if rank is not None:
+                    self._taken.add(f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}")
+            for zone, operation in operations:
+                self._finished_in_zone(client, zone, operation)
+        return bool(there)
+
+    def _finished_in_zone(self, client: ComputeClient, zone: str, operation: Document) -> None:
+        until = self.clock.monotonic() + STOP_SECONDS_MAX
+        while operation.get("status") != "DONE" and self.clock.monotonic() < until:
+            operation = client.wait_in_zone(zone, str(operation["name"]))
+
+    # The parts of that.
+
+    def _client(self, rented: Rented) -> ComputeClient:
+        return ComputeClient(self.transport, rented.project)
+
+    def _group(self, client: ComputeClient, launch: Launch) -> Document | None:
+        """None also for a group of somebody else's with the same name."""
+        group = _or_none(lambda: client.get_group(_region(launch), names.group_name(launch.id)))
+        if group is None:
+            return None
+        labels = group.get("allInstancesConfig", {}).get("properties", {}).get("labels", {})
+        return group if names.is_of(labels, launch) else None
+
+    def _managed(self, client: ComputeClient, launch: Launch) -> list[Document] | None:
+        if self._group(client, launch) is None:
+            return None
+        return _or_none(lambda: list(client.list_managed(_region(launch), names.group_name(launch.id))))
+
+    def _is_stopped(self, client: ComputeClient, launch: Launch) -> bool:
+        return _or_none(lambda: client.get_template(_region(launch), names.stopped_name(launch.id))) is not None
+
+
+def _rented(launch: Launch) -> Rented:
+    if launch.machine.rented is None:
+        raise OutlastError(f"launch `{launch.id}` does not say what it rents")
+    return launch.machine.rented
+
+
+def _region(launch: Launch) -> str:
+    return _rented(launch).regions[0]
+
+
+def _request_id() -> str:
+    """Of one request and its repetitions; what makes two calls one is the resource's name."""
+    return str(uuid.uuid4())
+
+
+def _if_wrong(error: ApiError) -> ApiError:
+    """What another way of asking may mend; anything else is raised as it is."""
+    if error.status != 400:
+        raise error
+    return error
+
+
+def _is_there(managed: Document) -> bool:
+    """A machine that Google calls running, and that its group is not replacing."""
+    return managed.get("instanceStatus") == "RUNNING" and managed.get("currentAction") in (
+        "NONE",
+        "VERIFYING",
+        "REFRESHING",
+    )
+
+
+def _rank(managed: Document) -> int | None:
+    return names.rank_of(str(managed.get("instance", "")).rpartition("/")[2])
+
+
+def _place(managed: Document) -> tuple[str, str]:
+    parts = str(managed["instance"]).split("/")
+    return parts[parts.index("zones") + 1], parts[-1]
+
+
+def _or_none(ask: Callable[[], T]) -> T | None:
+    try:
+        return ask()
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
+
+
+@contextmanager
+def _told(doing: str) -> Iterator[None]:
+    """Google's refusals, as a user can read them."""
+    try:
+        yield
+    except ApiError as error:
+        raise translated(error, doing) from error
+    except NoAnswer as error:
+        raise unreachable(error, doing) from error

@@ -1,0 +1,100 @@
+"""What a launch's resources are called, and the labels by which they are found again.
+
+A group's machines are `outlast-<id>-0`, `-1` and so on: the last number is the rank, and a machine that is made again has the same name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from outlast.engines.engine import Launch
+from outlast.errors import UsageError
+
+MARK = "outlast"
+HOME_LABEL, JOB_LABEL, LAUNCH_LABEL, KIND_LABEL = "outlast-home", "outlast-job", "outlast-launch", "outlast-kind"
+LABEL_LENGTH_MAX = 63
+STOPPED = "stopped"
+_ID = re.compile(r"[0-9a-f]{8,32}")
+_BAD = re.compile(r"[^a-z0-9_-]")
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A home as machines reach it: the bucket, and what its objects' names begin with."""
+
+    name: str
+    prefix: str
+
+    def object(self, key: str) -> str:
+        return f"{self.prefix}{key}"
+
+
+def bucket_of(home: str) -> Bucket:
+    """`UsageError` for a home that only this computer can reach."""
+    scheme, _, rest = home.partition("://")
+    name, _, prefix = rest.partition("/")
+    if scheme != "gs" or not name:
+        raise UsageError(
+            f"`{home}` is on this computer, and a rented machine cannot reach it",
+            state="nothing was started, nothing is being spent",
+            hint="`--bucket NAME` puts the job's home into a bucket; `outlast init` makes one and remembers it",
+        )
+    prefix = prefix.strip("/")
+    return Bucket(name, f"{prefix}/" if prefix else "")
+
+
+def group_name(launch_id: str) -> str:
+    if not _ID.fullmatch(launch_id):
+        raise UsageError(f"`{launch_id[:60]}` is no launch's id")
+    return f"outlast-{launch_id}"
+
+
+def template_name(launch_id: str, variant: int) -> str:
+    """A template cannot be changed: each way of asking has one of its own."""
+    return group_name(launch_id) if variant == 0 else f"{group_name(launch_id)}-{variant}"
+
+
+def stopped_name(launch_id: str) -> str:
+    """A template that nobody uses: while it is there, the launch cannot be started."""
+    return f"{group_name(launch_id)}-{STOPPED}"
+
+
+def machine_name(launch_id: str, rank: int) -> str:
+    return f"{group_name(launch_id)}-{rank}"
+
+
+def rank_of(machine: str) -> int | None:
+    last = machine.rpartition("-")[2]
+    return int(last) if last.isdigit() else None
+
+
+def home_label(home: str) -> str:
+    """A url has characters that labels have not."""
+    return hashlib.sha256(home.encode()).hexdigest()[:16]
+
+
+def labels(launch: Launch) -> dict[str, str]:
+    """Ours are stronger than the user's."""
+    theirs = {label_text(name): label_text(value) for name, value in launch.labels.items()}
+    return {**theirs, **ours(launch.home, launch.job, launch.id)}
+
+
+def ours(home: str, job: str, launch_id: str) -> dict[str, str]:
+    return {
+        MARK: "1",
+        HOME_LABEL: home_label(home),
+        JOB_LABEL: label_text(job),
+        LAUNCH_LABEL: launch_id,
+    }
+
+
+def label_text(text: str) -> str:
+    """As Google allows it: no capitals, no dots."""
+    return _BAD.sub("-", text.lower())[:LABEL_LENGTH_MAX]
+
+
+def is_of(labels: Mapping[str, str], launch: Launch) -> bool:
+    return labels.get(LAUNCH_LABEL) == launch.id and labels.get(HOME_LABEL) == home_label(launch.home)
