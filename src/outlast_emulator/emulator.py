@@ -12,6 +12,7 @@ from typing import Any
 
 from outlast_emulator.chain import Step, joined
 from outlast_emulator.clock import Clock
+from outlast_emulator.compute.model import Compute
 from outlast_emulator.control.faults import Faults
 from outlast_emulator.control.ledger import Ledger
 from outlast_emulator.control.record import RECORD, Record
@@ -48,6 +49,7 @@ class Emulator:
         self.record = Record(os.environ.get(RECORD, ""))
         self.authority = Authority(data / "iam", self.clock, self.switches)
         self.storage = Storage(data / "storage", self.clock, self.switches)
+        self.compute = Compute(data / "compute", self.clock, self.switches)
         self.lifecycle = Lifecycle(self.storage, data / "xml-uploads", self.clock)
         self.ledger = Ledger(self.storage, self.record)
         self.check_body: Callable[[str, dict[str, Any]], None] = _no_check
@@ -99,6 +101,7 @@ class Emulator:
 
     def tick(self) -> None:
         """About once a second, from the server's loop."""
+        self.compute.start()
         self.ledger.keep_changes()
         if self.clock.monotonic() - self._lifecycle_at > LIFECYCLE_SECONDS:
             self._lifecycle_at = self.clock.monotonic()
@@ -115,6 +118,7 @@ class Emulator:
         self._closed = True
         self.ledger.keep()
         self.record.close()
+        self.compute.close()
         self.storage.close()
 
 

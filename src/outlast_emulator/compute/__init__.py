@@ -1,0 +1,1 @@
+"""Compute Engine: machines, disks, images and what they are made of; state in a database that survives SIGKILL."""
