@@ -18,12 +18,47 @@ TAKEN = ROOT / "src" / "outlast_emulator" / "discovery"
 SHIPPED = (
     "cloudbilling.v1",
     "cloudresourcemanager.v1",
+    "compute.v1",
     "iam.v1",
     "secretmanager.v1",
     "serviceusage.v1",
     "storage.v1",
 )
-"""What the emulator serves. The tool can take any other, such as compute.v1, batch.v1, aiplatform.v1 or logging.v2."""
+"""What the emulator serves. The tool can take any other, such as batch.v1, aiplatform.v1 or logging.v2."""
+
+COLLECTIONS: dict[str, tuple[str, ...]] = {
+    "compute.v1": (
+        "acceleratorTypes",
+        "advice",
+        "diskTypes",
+        "disks",
+        "firewalls",
+        "globalOperations",
+        "imageFamilyViews",
+        "images",
+        "instanceGroupManagerResizeRequests",
+        "instanceGroupManagers",
+        "instanceGroups",
+        "instanceTemplates",
+        "instances",
+        "machineTypes",
+        "networks",
+        "projects",
+        "regionInstanceGroupManagerResizeRequests",
+        "regionInstanceGroupManagers",
+        "regionInstanceGroups",
+        "regionInstanceTemplates",
+        "regionInstances",
+        "regionOperations",
+        "regions",
+        "routers",
+        "snapshots",
+        "subnetworks",
+        "zoneOperations",
+        "zones",
+    ),
+}
+"""Of a document that is mostly about what the emulator has nothing of: the part that is taken."""
 
 KEPT_OF_DOCUMENT = ("id", "name", "version", "revision", "rootUrl", "servicePath", "batchPath")
 KEPT_OF_METHOD = ("httpMethod", "path", "flatPath", "scopes")
@@ -85,7 +120,31 @@ def take(name: str) -> dict[str, Any]:
     taken["parameters"] = {key: parameter(value) for key, value in document.get("parameters", {}).items()}
     taken["schemas"] = {key: schema(value) for key, value in document.get("schemas", {}).items()}
     taken["methods"] = methods(document)
+    if name in COLLECTIONS:
+        cut(taken, COLLECTIONS[name])
     return taken
+
+
+def cut(taken: dict[str, Any], collections: tuple[str, ...]) -> None:
+    """Only these collections' methods, and the types that they lead to."""
+    kept = {key: value for key, value in taken["methods"].items() if key.split(".")[1] in collections}
+    ahead = [value[side] for value in kept.values() for side in ("request", "response") if side in value]
+    needed: set[str] = set()
+    while ahead:
+        one = ahead.pop()
+        if one not in needed:
+            needed.add(one)
+            ahead += references(taken["schemas"][one])
+    taken["methods"] = kept
+    taken["schemas"] = {key: value for key, value in taken["schemas"].items() if key in needed}
+
+
+def references(value: dict[str, Any]) -> list[str]:
+    """The types that a type names."""
+    inner = [*value.get("properties", {}).values()]
+    inner += [value[name] for name in ("items", "additionalProperties") if name in value]
+    own = [value["$ref"]] if "$ref" in value else []
+    return own + [name for one in inner for name in references(one)]
 
 
 def methods(resource: dict[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def emulator(tmp_path: Path) -> Iterator[Running]:
         yield found
 
 
-DOCUMENT_BYTES_MAX = 20_000
+DOCUMENT_BYTES_MAX = 40_000
 
 
 @pytest.mark.parametrize("name", take_discovery.SHIPPED)
