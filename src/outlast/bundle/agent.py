@@ -23,6 +23,7 @@ PARTS = (
     "agent",
     "bundle",
     "clock.py",
+    "engines",
     "errors.py",
     "folder",
     "google",

@@ -111,9 +111,6 @@ class Capabilities:
     rents: bool = False
     """Its machines are rented by the hour: they fetch all that they need from the home, and what they are is in `Machine.rented`."""
 
-    rents: bool = False
-    """Its machines are a cloud's, made for the launch and paid by the hour: `Machine.rented` says which."""
-
     place: str = ""
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""
 

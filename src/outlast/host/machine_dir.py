@@ -43,6 +43,9 @@ class Assignment:
     """The base of the trainer's environment, from the shell that submitted."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
+    rented: bool = False
+    """The machine is this job's alone: its environment, also what leads to Google, is the trainer's."""
+
     failed_boots: int = 0
     """How many boots of this rank before this one, in a row, never came up."""
 

@@ -66,6 +66,8 @@ def _mend(
         final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
     elif launch_state.condition is Condition.BOOT_FAILED:
         final = life.final(at.head, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
+    elif launch_state.condition is Condition.REFUSED:
+        final = life.final(at.head, State.FAILED, now, reason=f"no machine can be had {launch_state.why}")
     elif stopping and launch_state.condition in (Condition.ABSENT, Condition.WAITING):
         final = life.final(at.head, State.STOPPED, now)
     if final is not None:

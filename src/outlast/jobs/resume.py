@@ -14,7 +14,7 @@ from outlast.folder.records import Head, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
-from outlast.jobs.submit import index, launch_record, start
+from outlast.jobs.submit import agent_for, index, launch_record, start
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
 
@@ -123,6 +123,7 @@ def _relaunch(
         asked,
         job.folder.store.now(),
         place=world.engine(previous.engine).capabilities.place,
+        agent=agent_for(world, job, previous.engine),
         resume_from=chosen,
         args=args if args is not None else previous.args,
         bundle=at.head.bundle,

@@ -67,7 +67,8 @@ def carry_out(world: World, planned: Plan) -> Submitted:
     adopted = adopt(world, job, spec)
     bring_trained(job, spec)
     place = world.engine(spec.engine).capabilities.place
-    record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place)
+    agent = agent_for(world, job, spec.engine)
+    record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place, agent=agent)
     keep_for(world, job, spec, record.id, planned.secrets)
     index(job, spec, record)
     prune = settle(world, job, spec, planned, there=there)
@@ -82,6 +83,15 @@ def carry_out(world: World, planned: Plan) -> Submitted:
         )
     start(world, job, spec, head)
     return Submitted(job, planned, spec, there)
+
+
+def agent_for(world: World, job: Job, engine: str) -> str:
+    """The digest of the agent that the engine's machines fetch, now in the home; empty: they have it."""
+    if not world.engine(engine).capabilities.rents:
+        return ""
+    from outlast.bundle.agent import ship_agent
+
+    return ship_agent(job.home.store, world.cache_dir)
 
 
 def _spec(job: Job, spec: Spec) -> tuple[Spec, bool]:

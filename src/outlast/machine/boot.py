@@ -1,4 +1,4 @@
-"""The agent's process on a machine of the local engine: opens the home, makes the trainer's `Child`, and serves."""
+"""The agent's process on a machine: opens the home, makes the trainer's `Child`, and serves."""
 
 from __future__ import annotations
 
@@ -46,11 +46,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def boot(directory: Path, open_store: Callable[[str], Store] = open_store) -> int:
+def boot(
+    directory: Path,
+    open_store: Callable[[str], Store] = open_store,
+    on_up: Callable[[Folder], None] = lambda folder: None,
+) -> int:
     """0: the launch is over; 10: only this machine is; anything else: it could not boot, and has said why."""
     paths = MachineDir(directory)
     try:
-        return _boot(paths, paths.read_assignment(), open_store)
+        return _boot(paths, paths.read_assignment(), open_store, on_up)
     except OutlastError as error:
         sys.stderr.write(f"error: {error.message}\n")
         return EXIT_FAILED
@@ -78,7 +82,9 @@ def _trainer_root(cache: Path) -> Path:
     return _roots[cache]
 
 
-def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store]) -> int:
+def _boot(
+    paths: MachineDir, told: Assignment, open_store: Callable[[str], Store], on_up: Callable[[Folder], None]
+) -> int:
     become(os.environ, told.environ)  # the supervisor may have been started from another shell, for another job
     random = SystemRandom()
     folder = Folder(open_store(told.home), told.job, random)
@@ -89,6 +95,7 @@ def _boot(paths: MachineDir, told: Assignment, open_store: Callable[[str], Store
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
         return EXIT_AGENT_DONE  # the job was deleted
     child = _child(paths, told, folder, spec, launch)
+    _patiently(lambda: on_up(folder), told)
     files.create(paths.up)
     try:
         done = serve(

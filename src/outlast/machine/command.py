@@ -60,7 +60,7 @@ def environment(
     user = dict(start.env)
     paths = [str(trainer_root), *furnished.paths, user.get("PYTHONPATH", "")]
     return {
-        **{name: value for name, value in assignment.environ.items() if not is_google(name)},
+        **{name: value for name, value in assignment.environ.items() if assignment.rented or not is_google(name)},
         "PYTHONUNBUFFERED": "1",
         "WANDB_RUN_ID": start.job,
         "WANDB_RESUME": "allow",

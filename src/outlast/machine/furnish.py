@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,10 +63,14 @@ class Furnisher:
 
     def _interpreter(self, say: Say) -> Interpreter:
         if self.spec.environment is None:
-            return Interpreter(self.spec.python)
+            return Interpreter(self._own_python())
         from outlast.machine.finder import Finder  # a job without an environment does without the reader of wheels
 
         return Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
+
+    def _own_python(self) -> str:
+        """The one that the spec names, if it is here; a job that needs no packages makes do with this machine's."""
+        return self.spec.python if os.access(self.spec.python, os.X_OK) else sys.executable
 
     def _inputs(self, say: Say) -> Mapping[str, str]:
         """Datasets and configuration: the variables that lead to them."""

@@ -5,7 +5,6 @@ No value of the user's becomes code: the startup script is one constant file, an
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from functools import cache
@@ -14,8 +13,10 @@ from typing import Any
 from urllib.parse import quote
 
 from outlast.engines.compute import names
+from outlast.engines.compute.told import ATTRIBUTE, SOFT_OFF_SECONDS, Told
 from outlast.engines.compute.variants import NOTICE_SECONDS, Variant
 from outlast.engines.engine import Launch
+from outlast.spec.record import encode
 from outlast.spec.spec import Rented
 
 Document = dict[str, Any]
@@ -26,8 +27,8 @@ COMMAND_CHARACTERS_MAX = 4000
 
 
 @cache
-def startup_script() -> str:
-    return resources.files("outlast.engines.compute").joinpath("startup.sh").read_text("utf-8")
+def script(name: str) -> str:
+    return resources.files("outlast.engines.compute").joinpath(name).read_text("utf-8")
 
 
 def template(launch: Launch, rented: Rented, variant: Variant, number: int, metadata: Mapping[str, str]) -> Document:
@@ -130,30 +131,40 @@ def stopped(launch: Launch, rented: Rented) -> Document:
 
 
 def metadata(
-    launch: Launch, rented: Rented, *, storage: str, group_url: str, notice_seconds: float, environ: Mapping[str, str]
+    launch: Launch,
+    rented: Rented,
+    *,
+    storage: str,
+    group_url: str,
+    notice_seconds: float,
+    environ: Mapping[str, str],
+    program: str = "",
 ) -> dict[str, str]:
     """The script reads the first ones, word by word; the agent reads `outlast`."""
     bucket = names.bucket_of(launch.home)
-    told = {
-        "home": launch.home,
-        "job": launch.job,
-        "launch": launch.launch,
-        "launch_id": launch.id,
-        "workers": launch.workers,
-        "deadline_at": launch.deadline_at,
-        "notice_seconds": notice_seconds,
-        "linger_seconds": rented.linger_seconds,
-        "labels": dict(launch.labels),
-        "environ": dict(environ),
-    }
+    told = Told(
+        home=launch.home,
+        job=launch.job,
+        launch=launch.launch,
+        launch_id=launch.id,
+        workers=launch.workers,
+        deadline_at=launch.deadline_at,
+        notice_seconds=notice_seconds,
+        soft_off_seconds=min(SOFT_OFF_SECONDS, notice_seconds),
+        linger_seconds=rented.linger_seconds,
+        program=program,
+        labels=launch.labels,
+        environ=environ,
+    )
     return {
-        "startup-script": startup_script(),
+        "startup-script": script("startup.sh"),
+        "shutdown-script": script("shutdown.sh"),
         "outlast-storage": storage,
         "outlast-bucket": bucket.name,
         "outlast-boots": quote(bucket.object(launch.boots), safe=""),
         "outlast-agent": quote(bucket.object(launch.agent), safe=""),
         "outlast-group": group_url,
-        "outlast": json.dumps(told),
+        ATTRIBUTE: encode(told).decode(),
         "outlast-job": launch.job,
         "outlast-command": launch.command[:COMMAND_CHARACTERS_MAX],
         "enable-guest-attributes": "TRUE",

@@ -54,8 +54,10 @@ class ComputeEngine:
         rents=True,
     )
 
-    def __init__(self, clock: Clock, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, clock: Clock, environ: Mapping[str, str] = os.environ, *, program: str = "") -> None:
+        """`program`: `module:function` that runs on its machines instead of the agent."""
         self.clock = clock
+        self.program = program
         self.environ = environ
         self._seen_up: set[tuple[str, int, int]] = set()
         self._taken: set[str] = set()
@@ -100,6 +102,7 @@ class ComputeEngine:
                 group_url=client.group_url(region, names.group_name(launch.id)),
                 notice_seconds=variant.notice_seconds / self._time_scale(),
                 environ=self._machines_environ(),
+                program=self.program,
             )
             template = bodies.template(launch, rented, variant, number, metadata)
             path = f"projects/{rented.project}/regions/{region}/instanceTemplates/{template['name']}"

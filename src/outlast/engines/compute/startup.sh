@@ -3,15 +3,15 @@
 # Nothing is ever filled in here: what differs from job to job is asked of the metadata server, and never becomes code.
 set -u
 umask 077
-export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL=C PATH=${PATH:-/usr/bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-base=/var/lib/outlast
-server=http://169.254.169.254/computeMetadata/v1
+base=${OUTLAST_BASE:-/var/lib/outlast}
+server=http://${GCE_METADATA_HOST:-169.254.169.254}/computeMetadata/v1
 log=$base/boot.log
 boots_max=3
 tries_max=120   # of five seconds each: rights take minutes to arrive
 
-mkdir -p "$base" && exec >>"$log" 2>&1 </dev/null
+mkdir -p "$base" && rm -f "$base/pid" && exec >>"$log" 2>&1 </dev/null
 
 say() { printf '%s outlast: %s\n' "$(date -u +%FT%TZ)" "$1" | tee /dev/ttyS0 2>/dev/null || true; }
 
@@ -59,12 +59,26 @@ poweroff_now() {
   exit 1
 }
 
+# The last boots_max boots before $1 did not come up: the launch ends, and $2 says why.
+end_if_spent() {
+  local before
+  [ "$1" -gt "$boots_max" ] || return 0
+  for before in $(seq $(($1 - boots_max)) $(($1 - 1))); do
+    is_there "$rank-$before-up" && return 0
+  done
+  create failed "$2" >/dev/null
+  say "$boots_max boots in a row did not come up: the launch ends"
+  end_group
+}
+
 # What went wrong in this boot is there for whoever asks why; then the group makes another machine.
 give_up() {
   say "$1"
-  tail -c 4000 "$log" >"$base/tail"
-  [ -n "${count:-}" ] && create "$rank-$count-log" "$base/tail" >/dev/null
-  sleep 5
+  if [ -n "${count:-}" ]; then
+    tail -c 4000 "$log" >"$base/tail"
+    create "$rank-$count-log" "$base/tail" >/dev/null
+    end_if_spent $((count + 1)) "$base/tail"
+  fi
   poweroff_now
 }
 
@@ -99,16 +113,9 @@ done
 say "boot $count of rank $rank"
 
 if [ "$count" -gt "$boots_max" ]; then
-  up=no
-  for before in $(seq $((count - boots_max)) $((count - 1))); do
-    is_there "$rank-$before-up" && up=yes
-  done
-  if [ "$up" = no ]; then
-    call GET "$storage/storage/v1/b/$bucket/o/$boots$rank-$((count - 1))-log?alt=media" >/dev/null
-    create failed "$base/answer" >/dev/null
-    say "$boots_max boots in a row did not come up: the launch ends"
-    end_group
-  fi
+  call GET "$storage/storage/v1/b/$bucket/o/$boots$rank-$((count - 1))-log?alt=media" >/dev/null
+  mv "$base/answer" "$base/before"
+  end_if_spent "$count" "$base/before"
 fi
 
 python=

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from outlast.engines.compute.told import SOFT_OFF_SECONDS
+
 NOTICE_SECONDS = 120
-SOFT_OFF_SECONDS = 30.0
-"""What a machine has in any case, between the first and the last word of its preemption."""
 
 
 @dataclass(frozen=True)

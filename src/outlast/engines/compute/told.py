@@ -1,0 +1,31 @@
+"""What the engine tells a machine's agent: the attribute `outlast` of its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+ATTRIBUTE = "outlast"
+SOFT_OFF_SECONDS = 28.0
+"""Google gives 30, at its best."""
+
+
+@dataclass(frozen=True)
+class Told:
+    home: str
+    job: str
+    launch: int
+    launch_id: str
+    workers: int
+    deadline_at: float
+    notice_seconds: float = SOFT_OFF_SECONDS
+    """From the word that it will be taken away until it is gone."""
+
+    soft_off_seconds: float = SOFT_OFF_SECONDS
+    linger_seconds: float = 0.0
+    program: str = ""
+    """`module:function` that stands for the agent, in tests of engines."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """Where Google is, if it is an emulator."""

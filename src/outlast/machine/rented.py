@@ -1,0 +1,163 @@
+"""A rented machine's life, from the startup script to its exit code: `python -m outlast.machine.rented RANK BOOT BASE`.
+
+Three processes: this one waits, one watches for notices, and one is init, with the agent and the trainer below it. The exit code tells
+the script what to do with the machine:
+
+    0     the launch is over: its group is ended
+    10    only this machine is: it powers off, and the group makes another
+    else  it could not boot, and has said why
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from outlast.agent import init
+from outlast.clock import SYSTEM
+from outlast.engines.compute.told import ATTRIBUTE, Told
+from outlast.errors import OutlastError, PreconditionFailed
+from outlast.folder.folder import Folder
+from outlast.google.auth.metadata import HOST
+from outlast.host import files
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine.boot import boot
+from outlast.machine.metadata import Metadata
+from outlast.spec.record import decode
+
+EXIT_DONE, EXIT_AGAIN, EXIT_FAILED = 0, 10, 1
+LOG_BYTES_TOLD = 2000
+WATCH_SECONDS = 1.0
+FORGOTTEN = ("PYTHONPATH", "PYTHONHOME", "OLDPWD", "PWD", "SHLVL", "_")
+"""Of the script's environment, what is not the trainer's business."""
+
+
+def main(arguments: list[str]) -> int:
+    rank, number, base = int(arguments[0]), int(arguments[1]), Path(arguments[2])
+    os.umask(0o077)
+    try:
+        told = decode(Told, Metadata.of(os.environ).get(f"instance/attributes/{ATTRIBUTE}"), ATTRIBUTE)
+        if SYSTEM.now() >= told.deadline_at:
+            return EXIT_DONE  # Google's own timer may have been too late, or its group not have heard of it
+        return Life(told, base, rank, number).live()
+    except OutlastError as error:
+        sys.stderr.write(f"error: {error.message}\n")
+        return EXIT_FAILED
+
+
+class Life:
+    def __init__(self, told: Told, base: Path, rank: int, number: int) -> None:
+        self.told = told
+        self.base = base
+        self.paths = MachineDir(base / "local" / "machines" / told.launch_id / f"{rank}-{number}")
+        self.assignment = Assignment(
+            home=told.home,
+            job=told.job,
+            launch=told.launch,
+            launch_id=told.launch_id,
+            rank=rank,
+            workers=told.workers,
+            boot=number,
+            deadline_at=told.deadline_at,
+            cpus=os.cpu_count() or 1,
+            environ=_environ(told),
+            labels=told.labels,
+            rented=True,
+        )
+
+    def live(self) -> int:
+        self._move_in()
+        watcher = self._start_watcher()
+        child = os.fork()
+        if child == 0:
+            self._be_init()
+        # A soft-off reaches this process, by the shutdown script or by the system itself.
+        signal.signal(signal.SIGTERM, lambda *_: self._soft_off(child))
+        files.put(self.base / "pid", str(os.getpid()).encode())
+        try:
+            os.waitpid(child, 0)
+        finally:
+            watcher.kill()
+            watcher.wait()
+        return self._left()
+
+    def _move_in(self) -> None:
+        """What an earlier boot has left on this disk is a dead machine's."""
+        shutil.rmtree(self.base / "local" / "machines", ignore_errors=True)
+        self.paths.path.mkdir(parents=True)
+        self.paths.write_assignment(self.assignment)
+
+    def _start_watcher(self) -> subprocess.Popen[bytes]:
+        words = [str(self.paths.path), str(self.told.notice_seconds)]
+        return subprocess.Popen([sys.executable, "-m", "outlast.machine.notices", *words], stdin=subprocess.DEVNULL)
+
+    def _be_init(self) -> None:
+        code = EXIT_FAILED
+        try:
+            os.environ.update(self.assignment.environ)
+            code = init.run(self.paths.path, self._agent())
+        finally:
+            os._exit(code)
+
+    def _agent(self) -> Callable[[Path], int]:
+        if self.told.program:
+            from outlast.machine.supervise import load
+
+            run = load(self.told.program, self.base)
+
+            def report(directory: Path) -> int:
+                self._say_up()
+                return run(directory)
+
+            return report
+        return lambda directory: boot(directory, on_up=lambda folder: say_up(folder, self.assignment))
+
+    def _say_up(self) -> None:
+        from random import SystemRandom
+
+        from outlast.store.registry import open_store
+
+        say_up(Folder(open_store(self.told.home), self.told.job, SystemRandom()), self.assignment)
+
+    def _soft_off(self, child: int) -> None:
+        """Unless a longer notice came before it."""
+        if not self.paths.notice.exists():
+            leave_by = SYSTEM.monotonic() + self.told.soft_off_seconds
+            files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
+        os.kill(child, signal.SIGTERM)
+
+    def _left(self) -> int:
+        done = self.paths.left_done()
+        if done is None:
+            sys.stderr.write(files.read_end(self.paths.log, LOG_BYTES_TOLD).decode(errors="replace"))
+            return EXIT_AGAIN if self.paths.up.exists() else EXIT_FAILED
+        if done:
+            SYSTEM.sleep(max(0.0, min(self.told.linger_seconds, self.told.deadline_at - SYSTEM.now())))
+        return EXIT_DONE if done else EXIT_AGAIN
+
+
+def say_up(folder: Folder, assignment: Assignment) -> None:
+    """In the home: this boot is none of those that failed."""
+    key = f"{folder.keys.boots(assignment.launch)}{assignment.rank}-{assignment.boot}-up"
+    try:
+        folder.store.put(key, b"", if_generation=0)
+    except PreconditionFailed:
+        return  # an earlier life of this agent did
+
+
+def _environ(told: Told) -> dict[str, str]:
+    """The machine is the trainer's alone, and so is what its system has set; our own way here is not."""
+    own = {name: value for name, value in os.environ.items() if name not in FORGOTTEN}
+    own.setdefault("HOME", "/root")
+    if told.environ:
+        own.setdefault("GCE_METADATA_HOST", HOST)
+    return {**own, **told.environ}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
