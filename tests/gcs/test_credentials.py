@@ -224,7 +224,9 @@ def test_what_is_googles_is_never_shown_to_an_emulator(tmp_path: Path) -> None:
     real = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "1//real"}
     key = written(tmp_path / "key.json", real)
     written(tmp_path / ".config" / "gcloud" / "application_default_credentials.json", real)
-    emulated = Endpoints("http://127.0.0.1:1", "http://127.0.0.1:1/token", emulated=True)
+    emulated = Endpoints(
+        storage="http://127.0.0.1:1", compute="http://127.0.0.1:1", tokens="http://127.0.0.1:1/token", emulated=True
+    )
     for environ in ({"HOME": str(tmp_path)}, {"HOME": str(tmp_path), "GOOGLE_APPLICATION_CREDENTIALS": key}):
         assert isinstance(find_credentials(environ, emulated, Nothing(), SYSTEM), Anonymous)
 

@@ -8,7 +8,7 @@ import sys
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.options import json_option
+from outlast.cli.options import cloud_key_option, json_option
 from outlast.cli.terminal import paint, put, put_json, say, shown
 from outlast.cli.words import count
 from outlast.errors import EXIT_DONE, EXIT_FAILED
@@ -17,6 +17,7 @@ COLOURS = {"good": "green", "warning": "yellow", "bad": "red"}
 
 
 @click.command("doctor", cls=Command, short_help="Check whether this computer is fit for jobs.")
+@cloud_key_option
 @json_option
 def command(as_json: bool) -> int:
     """Check disk, memory, Python, clock, limits, homes, and what is left of jobs that have ended.

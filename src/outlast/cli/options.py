@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -80,9 +81,35 @@ MAX_RUN = Value("duration", _read_max_run, "a duration such as `90s`, `30m`, `2h
 WORDS = Value("words", _read_words, "made of words as a shell takes them: a quotation mark is left open")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, everything else on stderr.")
-home_option = click.option(
-    "--home",
-    metavar="URL",
-    help="Look in this home only (a directory or `gs://BUCKET`), not in all that you have used.",
+CLOUD_KEY = "OUTLAST_CLOUD_KEY"
+"""Where a key stands that no command line names; `--cloud-key` stands above it."""
+
+
+def _name_key(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """For this command, and for the agents of what it starts."""
+    if value is not None:
+        if not value.strip():
+            raise UsageError("`--cloud-key` is empty", hint=_hint(ctx))
+        os.environ[CLOUD_KEY] = os.path.abspath(os.path.expanduser(value))
+
+
+cloud_key_option = click.option(
+    "--cloud-key",
+    metavar="FILE",
+    expose_value=False,
+    callback=_name_key,
+    help="A key to use instead of gcloud's login, for homes in buckets.",
 )
+
+
+def home_option(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """Which homes are looked into, and who asks."""
+    home = click.option(
+        "--home",
+        metavar="URL",
+        help="Look in this home only (a directory or `gs://BUCKET`), not in all that you have used.",
+    )
+    return home(cloud_key_option(callback))
+
+
 job_argument = click.argument("job", required=False, metavar="[JOB]")

@@ -10,7 +10,7 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.datasets import say_left_out
-from outlast.cli.options import json_option
+from outlast.cli.options import cloud_key_option, json_option
 from outlast.cli.progress import shown_progress
 from outlast.cli.table import render
 from outlast.cli.target_options import setting_option
@@ -36,6 +36,7 @@ PLACES = ("home", "bucket", "project", "region")
 @setting_option("bucket", "NAME", "The same as `--home gs://NAME`; made if it is not there.")
 @setting_option("project", "PROJECT", "The Google Cloud project that pays; gcloud's if not said.")
 @setting_option("region", "REGION", "Where the bucket is made; `us-central1`.")
+@cloud_key_option
 @json_option
 def command(path: str | None, name: str, listing: bool, forget: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Upload DIR, a directory or a file, and print its name: `--dataset NAME` of `outlast run` finds it.

@@ -11,7 +11,7 @@ import click
 
 from outlast.cli.data_options import data_asked, data_options
 from outlast.cli.environment_options import environment_asked, environment_flags, environment_options
-from outlast.cli.options import Value
+from outlast.cli.options import Value, cloud_key_option
 from outlast.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ SETTINGS = (
     "bucket",
     "project",
     "region",
-    "cloud-key",
     "cpus",
     "gpus",
     "retries",
@@ -39,10 +38,6 @@ SETTINGS = (
     "notify",
 )
 """Options whose value may also come from a variable or a file (see `outlast config`)."""
-
-
-KEY = "GOOGLE_APPLICATION_CREDENTIALS"
-"""What `--cloud-key` sets, for this command and the agents of what it starts."""
 
 
 def setting_option(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
@@ -67,7 +62,7 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
             setting_option("bucket", "NAME", "The same as `--home gs://NAME`; made if it is not there."),
             setting_option("project", "PROJECT", "The Google Cloud project that pays; gcloud's if not said."),
             setting_option("region", "REGION", "Where the bucket is made, and the machines are; `us-central1`."),
-            setting_option("cloud-key", "FILE", "A key to use instead of gcloud's login."),
+            cloud_key_option,
             setting_option("cpus", "N", "CPUs that it may use; 1 if not said."),
             setting_option("gpus", "N", "GPUs that it may use; 0 if not said."),
             click.option("--env", "env", multiple=True, metavar="K=V", help="A variable for the trainer; repeatable."),
@@ -122,8 +117,6 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     )
     flags |= environment_flags(given)
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
-    if settings["cloud-key"]:
-        os.environ[KEY] = os.path.abspath(os.path.expanduser(settings["cloud-key"]))
     return Asked(
         target=target,
         args=tuple(given["args"]),

@@ -96,8 +96,8 @@ class Transport:
         """The answer, if it is a success or `accept` takes it; else `ApiError`. `NoAnswer` when nobody answers in time.
 
         The same request may reach the server several times: whoever writes with a condition looks at `uncertain`.
-        `observe` sees every answer, also those that lead to another try. `once`: the caller itself knows what to do after a failure. `stall_seconds`: of a
-        call that is slow by nature.
+        `observe` sees every answer, also those that lead to another try. `once`: the caller itself knows what to do after a
+        failure. `stall_seconds`: of a call that is slow by nature.
         """
         uncertain = False
         tries = 0

@@ -83,7 +83,10 @@ class World:
         """What must be there before the first write: a bucket is made, unless all this is a rehearsal."""
         from outlast.store.registry import prepare
 
-        return prepare(self.home_url(url), project=project, region=region, dry=self.dry)
+        url = self.home_url(url)
+        if url.startswith("gs:"):
+            _name_key(self.user_dir)
+        return prepare(url, project=project, region=region, dry=self.dry)
 
     def remember_home(self, home: Home) -> None:
         known = self._known_homes()
@@ -207,7 +210,7 @@ def _name_key(user_dir: Path) -> None:
 
     found = load({}, os.environ, Path.cwd(), user_dir / "config.toml").found["cloud-key"]
     if found.value and found.untrusted is None:
-        os.environ.setdefault("GOOGLE_APPLICATION_CREDENTIALS", os.path.abspath(os.path.expanduser(found.value)))
+        os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = os.path.abspath(os.path.expanduser(found.value))
 
 
 def _make_engine(name: str, user_dir: Path) -> Engine:
