@@ -12,8 +12,8 @@ from outlast.testing.engine_contract import PROMISES
 from outlast.testing.engine_place import Place
 from tests.engines.conftest import leave_nothing
 
-COVERED = {"local"}
-"""The engines for which conftest.py has a place."""
+COVERED = {"local", "compute"}
+"""The engines for which there is a place: in conftest.py, and in tests/compute, where machines are rented."""
 
 
 def test_every_registered_engine_is_held_to_the_contract() -> None:

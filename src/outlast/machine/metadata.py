@@ -31,7 +31,7 @@ class Metadata:
         answer = self._ask(f"{self.base}/{path}", STALL_SECONDS)
         if answer.status != 200:
             raise NotFound(f"the metadata server has no `{path}` ({answer.status})")
-        return answer.body
+        return bytes(answer.body)
 
     def watch(self, path: str, seconds: int) -> dict[str, Any]:
         """The tree below `path`, when it has changed since the last call, or after so long."""

@@ -11,6 +11,7 @@ from outlast.clock import SYSTEM
 from outlast.engines.engine import Condition, Engine, Launch
 from outlast.host import system
 from outlast.spec.spec import Machine
+from outlast.store.registry import open_store
 
 PROGRAM = "outlast.testing.engine_program:boot"
 PATIENCE_SECONDS = 30.0
@@ -23,12 +24,25 @@ MakeEngine = Callable[[Path, str], Engine]
 class Place:
     """One user on one computer."""
 
+    queued = 50
+    """How many launches there are at once, where there are many."""
+
+    remembers_ends = True
+    """A launch that has finished by itself is not started by another `start`: whoever else calls it reads the job's head before."""
+
     def __init__(self, scratch: Path, make_engine: MakeEngine) -> None:
         self.scratch = scratch
         self.make_engine = make_engine
-        self.home = scratch / "home"
-        self.home.mkdir(parents=True, exist_ok=True)
+        self.home = self.make_home()
         self._numbers = itertools.count(1)
+
+    def make_home(self) -> str:
+        home = self.scratch / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        return str(home)
+
+    def machine(self, cpus: int) -> Machine:
+        return Machine(cpus=cpus)
 
     def engine(self) -> Engine:
         return self.make_engine(self.scratch / "user", PROGRAM)
@@ -36,27 +50,35 @@ class Place:
     def launch(self, do: str, *, workers: int = 1, seconds: float = 600.0, cpus: int = 1) -> Launch:
         number = next(self._numbers)
         return Launch(
-            home=str(self.home),
+            home=self.home,
             job=f"job-{number}",
             launch=1,
             id=f"{Random().getrandbits(48):012x}",
             workers=workers,
-            machine=Machine(cpus=cpus),
+            machine=self.machine(cpus),
             deadline_at=SYSTEM.now() + seconds,
             labels={"do": do},
+            boots=f"boots/{number}/",
         )
 
     def events(self, launch: Launch, what: str) -> list[tuple[str, int]]:
         """(machine, process) of everything of that kind that its machines wrote down."""
-        try:
-            lines = (self.home / f"{launch.id}.events").read_text().splitlines()
-        except FileNotFoundError:
-            return []
-        split = [line.split() for line in lines]
-        return [(words[1], int(words[2])) for words in split if words[0] == what]
+        return [(words[1], int(words[2])) for words in self._lines(launch) if words[0] == what]
+
+    def moments(self, launch: Launch) -> list[float]:
+        return [float(words[3]) for words in self._lines(launch)]
+
+    def _lines(self, launch: Launch) -> list[list[str]]:
+        store = open_store(self.home)
+        entries = list(store.list(f"{launch.id}.events/"))
+        return [store.get(entry.key).data.decode().split() for entry in entries]
 
     def let_go(self, launch: Launch) -> None:
-        (self.home / f"{launch.id}.go").touch()
+        open_store(self.home).put(f"{launch.id}.go", b"go")
+
+    def alive(self, machine: str, process: int) -> bool:
+        """Of what a machine has written down as its own."""
+        return alive(process)
 
 
 def until(condition: Callable[[], object], what: str) -> None:
@@ -75,4 +97,5 @@ def running(engine: Engine, launch: Launch) -> bool:
 
 
 def alive(process: int) -> bool:
+    """Of this computer's."""
     return bool(system.start_time(process))

@@ -1,9 +1,9 @@
 """A machine's program for the engine contract: does what the launch's label `do` says, and writes down that it was there.
 
-It stands where the agent stands otherwise. The launch's home is a directory here; in it:
+It stands where the agent stands otherwise. In the launch's home, a directory or a bucket, are then:
 
-    <launch id>.events    one line per thing that happened: what, machine, process, when (monotonic)
-    <launch id>.go        whoever waits for it may finish
+    <launch id>.events/...    one per thing that happened: what, machine, process, when (monotonic)
+    <launch id>.go            whoever waits for it may finish
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
 from outlast.clock import SYSTEM
 from outlast.host import files
 from outlast.host.machine_dir import MARK, Assignment, MachineDir
+from outlast.store.registry import open_store
 
 LOOK_SECONDS = 0.01
 SECONDS_MAX = 120.0
@@ -48,11 +49,12 @@ def boot(directory: Path) -> int:
 
 
 def _wait(paths: MachineDir, told: Assignment, *, leaves: bool) -> int:
-    go = Path(told.home) / f"{told.launch_id}.go"
+    store, go = open_store(told.home), f"{told.launch_id}.go"
+    look_seconds = max(LOOK_SECONDS, store.poll_seconds)
     noticed = False
     give_up_at = SYSTEM.monotonic() + SECONDS_MAX
     while SYSTEM.monotonic() < give_up_at:
-        if go.exists():
+        if any(store.list(go, limit=1)):
             _event(told, "done", os.getpid())
             return EXIT_AGENT_DONE
         if not noticed and paths.notice.exists():
@@ -60,7 +62,7 @@ def _wait(paths: MachineDir, told: Assignment, *, leaves: bool) -> int:
             _event(told, "notice", os.getpid())
             if leaves:
                 return EXIT_AGENT_AGAIN
-        SYSTEM.sleep(LOOK_SECONDS)
+        SYSTEM.sleep(look_seconds)
     return 1
 
 
@@ -73,7 +75,5 @@ def _start_stray(told: Assignment) -> None:
 
 
 def _event(told: Assignment, what: str, process: int) -> None:
-    events = Path(told.home) / f"{told.launch_id}.events"
-    descriptor = os.open(events, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.write(descriptor, f"{what} {told.machine} {process} {SYSTEM.monotonic():.9f}\n".encode())
-    os.close(descriptor)
+    key = f"{told.launch_id}.events/{SYSTEM.now():020.6f}-{what}"
+    open_store(told.home).put(key, f"{what} {told.machine} {process} {SYSTEM.monotonic():.9f}".encode())
