@@ -62,10 +62,11 @@ def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[s
         )
         return 2
     server.start()
+    found = variables(server.url, time_scale)
     try:
         if command:
-            return _run_command(command, server.url)
-        _say(server.url, as_json)
+            return _run_command(command, found)
+        _say(server.url, found, as_json)
         signal.sigwait(ENDING)
         return 0
     finally:
@@ -73,8 +74,7 @@ def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[s
         emulator.close()
 
 
-def _say(url: str, as_json: bool) -> None:
-    found = variables(url)
+def _say(url: str, found: dict[str, str], as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"url": url, "pid": os.getpid(), "variables": found}) + "\n")
     else:
@@ -90,10 +90,10 @@ def _end_with_stdin() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _run_command(command: list[str], url: str) -> int:
+def _run_command(command: list[str], found: dict[str, str]) -> int:
     """A command that a signal ended counts as a shell counts it: 128 plus its number."""
     try:
-        child = subprocess.Popen(command, env={**os.environ, **variables(url)})
+        child = subprocess.Popen(command, env={**os.environ, **found})
     except OSError as error:
         sys.stderr.write(f"error: `{command[0]}`: {error.strerror}\n")
         return 127 if isinstance(error, FileNotFoundError) else 126

@@ -42,14 +42,16 @@ class Running:
 
     project = PROJECT
 
-    def __init__(self, url: str, data: Path, *, pid: int | None = None, inside: Emulator | None = None) -> None:
+    def __init__(
+        self, url: str, data: Path, *, pid: int | None = None, inside: Emulator | None = None, time_scale: float = 1.0
+    ) -> None:
         self.url = url
         self.data = data
         self.pid = pid
         """Of its process; None: it runs in this one."""
         self.inside = inside
         """The emulator itself, where it runs in this process."""
-        self.variables = variables(url)
+        self.variables = variables(url, time_scale)
 
     def call(
         self, verb: str, path: str, body: bytes | dict[str, Any] | None = None, headers: dict[str, str] | None = None
@@ -122,7 +124,7 @@ def _inside(data: Path, port: int, time_scale: float) -> Iterator[Running]:
     server = Server(emulator, port=port, tls=Tls(data / "tls"))
     server.start()
     try:
-        yield Running(server.url, data, inside=emulator)
+        yield Running(server.url, data, inside=emulator, time_scale=time_scale)
     finally:
         server.stop()
         emulator.close()
@@ -136,7 +138,7 @@ def _beside(data: Path, port: int, time_scale: float) -> Iterator[Running]:
         line = child.stdout.readline()
         if not line:
             raise RuntimeError(f"the emulator ended with exit code {child.wait()}")
-        yield Running(json.loads(line)["url"], data, pid=child.pid)
+        yield Running(json.loads(line)["url"], data, pid=child.pid, time_scale=time_scale)
     finally:
         child.terminate()
         child.wait(READY_SECONDS_MAX)

@@ -5,7 +5,7 @@ from __future__ import annotations
 PROJECT = "emulated"
 
 
-def variables(url: str) -> dict[str, str]:
+def variables(url: str, time_scale: float = 1.0) -> dict[str, str]:
     """Name -> value, for one emulator at `url` (`http://127.0.0.1:PORT`)."""
     address = url.split("://", 1)[1]
     overrides = {
@@ -20,6 +20,9 @@ def variables(url: str) -> dict[str, str]:
             ("TPU", ""),
             ("IAM", ""),
             ("CLOUDRESOURCEMANAGER", ""),
+            ("SERVICEUSAGE", ""),
+            ("SECRETMANAGER", ""),
+            ("CLOUDBILLING", ""),
         )
     }
     return {
@@ -36,4 +39,5 @@ def variables(url: str) -> dict[str, str]:
         "GCE_METADATA_ROOT": address,
         "GCE_METADATA_IP": address,
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
+        **({"OUTLAST_EMULATOR_TIME_SCALE": f"{time_scale:g}"} if time_scale != 1.0 else {}),
     }

@@ -58,7 +58,7 @@ class Surface:
     def overview(self, request: Request) -> dict[str, Any]:
         from outlast_emulator.variables import variables
 
-        return {"url": self._emulator.url, "variables": variables(self._emulator.url)}
+        return {"url": self._emulator.url, "variables": variables(self._emulator.url, self._emulator.clock.scale)}
 
     # ---------------------------------------------------------------------------------------------------------- faults
 

@@ -100,7 +100,7 @@ class ComputeEngine:
                 rented,
                 storage=self.transport.endpoints.storage,
                 group_url=client.group_url(region, names.group_name(launch.id)),
-                notice_seconds=variant.notice_seconds / self._time_scale(),
+                notice_seconds=variant.notice_seconds * self._time_scale(),
                 environ=self._machines_environ(),
                 program=self.program,
             )
