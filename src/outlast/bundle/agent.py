@@ -10,7 +10,7 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,9 +41,9 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 FILE_MODE = 0o644 << 16
 
 
-def ship_agent(store: Store, cache: Path) -> str:
-    """The digest of `agents/<digest>`, which is in the home afterwards."""
-    data = archive(cache)
+def ship_agent(store: Store, cache: Path, *, testing: bool = False) -> str:
+    """The digest of `agents/<digest>`, which is in the home afterwards. `testing`: with the programs that stand for the agent."""
+    data = archive(cache, (*PARTS, "testing") if testing else PARTS)
     digest = hashlib.sha256(data).hexdigest()
     try:
         store.put(layout.agent(digest), data, if_generation=0)
@@ -52,9 +52,9 @@ def ship_agent(store: Store, cache: Path) -> str:
     return digest
 
 
-def archive(cache: Path) -> bytes:
+def archive(cache: Path, parts: Sequence[str] = PARTS) -> bytes:
     """Packed once per state of what is installed here."""
-    files = dict(sorted(_files()))
+    files = dict(sorted(_files(parts)))
     state = hashlib.sha256("\n".join(f"{name} {_stamp(path)}" for name, path in files.items()).encode()).hexdigest()
     kept = cache / f"agent-{state[:16]}.zip"
     try:
@@ -72,10 +72,10 @@ def archive(cache: Path) -> bytes:
     return data
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _files(parts: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """Name in the archive -> path."""
     package = Path(__file__).resolve().parent.parent
-    for part in PARTS:
+    for part in parts:
         yield from _below(package / part, f"outlast/{part}")
     for name in (*NEEDED, *WELCOME):
         found = find_spec(name)

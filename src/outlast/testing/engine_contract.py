@@ -289,7 +289,7 @@ def check_start_and_stop_at_once_end_stopped(place: Place) -> None:
 
 
 def check_two_places_do_not_see_each_other(place: Place) -> None:
-    other = Place(place.scratch / "other", place.make_engine)
+    other = place.other()
     engine, stranger = place.engine(), other.engine()
     launch = place.launch("wait")
     engine.start(launch)

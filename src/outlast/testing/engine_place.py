@@ -24,6 +24,9 @@ MakeEngine = Callable[[Path, str], Engine]
 class Place:
     """One user on one computer."""
 
+    agent = ""
+    """The key of what its machines fetch and run, where they have nothing."""
+
     queued = 50
     """How many launches there are at once, where there are many."""
 
@@ -58,6 +61,7 @@ class Place:
             machine=self.machine(cpus),
             deadline_at=SYSTEM.now() + seconds,
             labels={"do": do},
+            agent=self.agent,
             boots=f"boots/{number}/",
         )
 
@@ -75,6 +79,10 @@ class Place:
 
     def let_go(self, launch: Launch) -> None:
         open_store(self.home).put(f"{launch.id}.go", b"go")
+
+    def other(self) -> Place:
+        """Another user, with a home of his own."""
+        return Place(self.scratch / "other", self.make_engine)
 
     def alive(self, machine: str, process: int) -> bool:
         """Of what a machine has written down as its own."""

@@ -1,0 +1,26 @@
+"""An emulator with machines, and whoever rents them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from outlast_emulator.testing import Running, running
+from tests.compute.place import TIME_SCALE, ComputePlace
+
+
+@pytest.fixture
+def emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    """In a process of its own: it makes namespaces, and is killed in tests."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with running(tmp_path / "google", time_scale=TIME_SCALE, process=True) as found:
+        for name, value in found.variables.items():
+            monkeypatch.setenv(name, value)
+        yield found
+
+
+@pytest.fixture
+def place(emulator: Running, tmp_path: Path) -> ComputePlace:
+    return ComputePlace(tmp_path, emulator)
