@@ -1,0 +1,143 @@
+"""Process number one of a machine: starts its scripts, buries the dead, turns the machine off when it is told to.
+
+It is told by the emulator (`{"off": seconds}`) or, inside, by the signals that systemd takes for the same: they are what the
+machine's `poweroff`, `halt`, `reboot` and `shutdown` send. What it exits with says why (`CODES`).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping
+
+from outlast_emulator.machines.lines import Closed, Lines
+
+GOOGLES = "/usr/bin/google_metadata_script_runner"
+OFF_SECONDS = 90.0
+"""What whoever types `poweroff` inside gives the scripts and processes: systemd's limit."""
+TERM_SECONDS_MIN = 0.2
+TICK_SECONDS = 0.02
+
+OFF, REBOOT = 0, 3
+CODES = {OFF: "off", REBOOT: "reboot"}
+_FIRST = int(getattr(signal, "SIGRTMIN", signal.SIGUSR1))
+ORDERLY = {_FIRST + 3: OFF, _FIRST + 4: OFF, _FIRST + 5: REBOOT}
+AT_ONCE = {_FIRST + 13: OFF, _FIRST + 14: OFF, _FIRST + 15: REBOOT}
+
+Script = Callable[[str, Mapping[str, str]], int]
+"""Runs the scripts of a kind in the process that calls it, for computers without Google's program."""
+
+
+class Init:
+    def __init__(self, told: Lines, environment: Mapping[str, str], own: Script | None) -> None:
+        self._told = told
+        self._environment = dict(environment)
+        self._own = own
+        self._awake, wakes = os.pipe()
+        os.set_blocking(self._awake, False)
+        os.set_blocking(wakes, False)
+        self._signals: list[int] = []
+        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, *ORDERLY, *AT_ONCE):
+            signal.signal(number, lambda received, _: self._signals.append(received))
+
+    def run(self) -> int:
+        """The exit code: why the machine ended."""
+        self._start("startup")
+        while True:
+            why, seconds = self._wait()
+            if why is not None:
+                if seconds > 0:
+                    self._shut_down(seconds)
+                return why
+
+    def _wait(self) -> tuple[int | None, float]:
+        """(why the machine is to end, how long it may take)."""
+        if not self._told.waiting:
+            select.select([self._told.sock.fileno(), self._awake], [], [])
+        self._drain()
+        while self._signals:
+            number = self._signals.pop(0)
+            if number in AT_ONCE:
+                return AT_ONCE[number], 0.0
+            if number in ORDERLY:
+                return ORDERLY[number], OFF_SECONDS
+        self._bury()
+        if not select.select([self._told.sock], [], [], 0)[0] and not self._told.waiting:
+            return None, 0.0
+        try:
+            return self._obey(self._told.receive())
+        except Closed:
+            return OFF, 0.0
+
+    def _obey(self, message: dict[str, object]) -> tuple[int | None, float]:
+        if "freeze" in message:
+            self._signal_all(signal.SIGSTOP if message["freeze"] else signal.SIGCONT)
+            self._told.send({"frozen": message["freeze"]})
+        if "off" in message:
+            return OFF, float(str(message["off"]))
+        return None, 0.0
+
+    def _shut_down(self, seconds: float) -> None:
+        """As systemd does it: the shutdown script first, then TERM to all, until the time is over."""
+        ends_at = time.monotonic() + seconds
+        child = self._start("shutdown")
+        while child not in self._bury() and time.monotonic() < ends_at and not self._is_cut_short():
+            select.select([self._awake], [], [], TICK_SECONDS)
+            self._drain()
+        self._signal_all(signal.SIGTERM)
+        self._signal_all(signal.SIGCONT)
+        ends_at = max(ends_at, time.monotonic() + TERM_SECONDS_MIN)
+        while self._signal_all(0) and time.monotonic() < ends_at and not self._is_cut_short():
+            select.select([self._awake], [], [], TICK_SECONDS)
+            self._drain()
+            self._bury()
+
+    def _is_cut_short(self) -> bool:
+        return any(number in AT_ONCE for number in self._signals)
+
+    def _start(self, kind: str) -> int:
+        """Whatever runs the scripts of a kind, as a session of its own; its process id."""
+        child = os.fork()
+        if child:
+            return child
+        code = 127
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, *ORDERLY, *AT_ONCE):
+                signal.signal(number, signal.SIG_DFL)
+            os.setsid()
+            if self._own is None:
+                os.execve(GOOGLES, [GOOGLES, kind], self._environment)
+            code = self._own(kind, self._environment)
+        finally:
+            os._exit(code)
+
+    def _bury(self) -> set[int]:
+        """The processes that have ended since the last call."""
+        dead: set[int] = set()
+        while True:
+            try:
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return dead
+            if pid == 0:
+                return dead
+            dead.add(pid)
+
+    def _drain(self) -> None:
+        try:
+            while os.read(self._awake, 512):
+                pass
+        except BlockingIOError:
+            pass
+
+    def _signal_all(self, number: int) -> bool:
+        """False: there is nobody but us."""
+        try:
+            os.kill(-1, number)
+        except ProcessLookupError:
+            return False
+        return True

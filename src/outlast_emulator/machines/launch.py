@@ -1,0 +1,164 @@
+"""The program that a machine is started by: makes its namespaces, its init, and keeps what init must not hold.
+
+It stays outside, as the parent of the machine's process number one: keeps the serial output, passes on what the emulator
+says, and reports how the machine ended. The machine lives as long as the connection to the emulator, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from outlast_emulator.machines import linux
+from outlast_emulator.machines.init import CODES
+from outlast_emulator.machines.lines import Closed, Lines
+from outlast_emulator.machines.serial import SerialWriter
+
+READ_BYTES = 1 << 16
+NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWUTS | linux.CLONE_NEWIPC
+BY_SIGNAL = {int(signal.SIGINT): "off", int(signal.SIGHUP): "reboot", int(signal.SIGKILL): "killed"}
+"""What reboot(2) inside ends a namespace's init with, by the kernel; and what `kill` does."""
+
+
+def main(control: int) -> None:
+    emulator = Lines(socket.socket(fileno=control))
+    os.set_inheritable(control, False)
+    spec = emulator.receive()
+    os.chdir(spec["directory"])
+    ours, inits = socket.socketpair()
+    linux.unshare(linux.CLONE_NEWPID)
+    child = os.fork()
+    if child == 0:
+        ours.close()
+        emulator.sock.close()
+        _become_init(Lines(inits), spec)
+    inits.close()
+    Launcher(emulator, Lines(ours), child, Path("disks", spec["disk"])).run()
+
+
+def _become_init(launcher: Lines, spec: dict[str, Any]) -> None:
+    """Never returns."""
+    code = 1
+    try:
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.unshare(NAMESPACES)
+        from outlast_emulator.machines import inside
+
+        code = inside.run(launcher, spec)
+    except OSError as error:
+        _tell(launcher, {"failed": str(error)})
+        sys.stderr.write(f"the machine could not be made: {error}\n")
+    except Closed:
+        pass
+    except Exception:  # noqa: BLE001  the edge: the serial output has it
+        sys.stderr.write(f"bug in a machine's init: {traceback.format_exc()}")
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _tell(other: Lines, message: dict[str, Any], files: tuple[int, ...] = ()) -> None:
+    try:
+        other.send(message, files)
+    except Closed:
+        pass
+
+
+class Launcher:
+    def __init__(self, emulator: Lines, init: Lines, child: int, disk: Path) -> None:
+        self._emulator = emulator
+        self._init = init
+        self._child = child
+        self._serial = SerialWriter(disk)
+        self._console = -1
+        self._ended, wakes = os.pipe()
+        os.set_blocking(wakes, False)
+        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self._kill())
+        self._status: int | None = None
+
+    def run(self) -> None:
+        _tell(self._emulator, {"pid": self._child})
+        while True:
+            emulator, init = self._emulator.sock.fileno(), self._init.sock.fileno()
+            consoles = [self._console] if self._console >= 0 else []
+            ready = select.select([self._ended, emulator, init, *consoles], [], [])[0]
+            if self._console in ready:
+                self._copy_console()
+            if init in ready and not self._from_init():
+                break
+            if emulator in ready and not self._from_emulator():
+                self._kill()
+                break
+            if self._ended in ready:
+                os.read(self._ended, 512)
+                if self._reap(wait=False):
+                    break
+        self._reap(wait=True)
+        self._copy_console(to_the_end=True)
+        self._serial.close()
+        assert self._status is not None
+        code = os.waitstatus_to_exitcode(self._status)
+        _tell(self._emulator, {"ended": (CODES if code >= 0 else BY_SIGNAL).get(abs(code), "crashed")})
+
+    def _from_init(self) -> bool:
+        """False: it is gone."""
+        try:
+            message = self._init.receive()
+        except Closed:
+            return False
+        files = tuple(self._init.files)
+        self._init.files.clear()
+        if "listening" in message:
+            self._console, *sockets = files
+            os.set_blocking(self._console, False)
+            _tell(self._emulator, message, tuple(sockets))
+            for number in sockets:
+                os.close(number)
+        else:
+            _tell(self._emulator, message)
+        return True
+
+    def _from_emulator(self) -> bool:
+        """False: it wants the machine gone, or is gone itself."""
+        try:
+            message = self._emulator.receive()
+        except Closed:
+            return False
+        if "kill" in message:
+            return False
+        _tell(self._init, message)
+        return True
+
+    def _kill(self) -> None:
+        if self._status is None:
+            os.kill(self._child, signal.SIGKILL)
+
+    def _reap(self, *, wait: bool) -> bool:
+        if self._status is None:
+            pid, status = os.waitpid(self._child, 0 if wait else os.WNOHANG)
+            if pid:
+                self._status = status
+        return self._status is not None
+
+    def _copy_console(self, *, to_the_end: bool = False) -> None:
+        while self._console >= 0:
+            try:
+                data = os.read(self._console, READ_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:  # nobody holds the other end any more
+                data = b""
+            if not data:
+                self._console = -1
+                return
+            self._serial.write(data)
+            if not to_the_end:
+                return
