@@ -22,6 +22,9 @@ REQUIREMENTS = ROOT / "requirements"
 GSUTIL = ROOT / "build" / "gsutil" / "bin" / "gsutil"
 """In an environment of its own: it insists on older versions of what other clients need."""
 
+CENSUS = ROOT / "build" / "census"
+"""The data that examples are tried with."""
+
 PYTHON_MIN = (3, 10)
 DEBIAN_SECONDS_MAX = 600
 
@@ -44,6 +47,7 @@ def main(arguments: list[str]) -> int:
             install_debian()
             install_tests()
             install_gsutil()
+            install_census()
         compile_sources()
     except subprocess.CalledProcessError as error:
         command = " ".join(str(part) for part in error.cmd)
@@ -96,6 +100,11 @@ def install_gsutil() -> None:
     pip("install", "--require-hashes", "-r", str(REQUIREMENTS / "gsutil.txt"), python=home / "bin" / "python")
     stamp.write()
     print(f"Installed gsutil in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+
+
+def install_census() -> None:
+    """By the script that the example's README names; it looks first, and does nothing if the data are there."""
+    subprocess.run([str(PYTHON), "examples/census/get_data.py", str(CENSUS)], check=True, env=ENVIRONMENT, cwd=ROOT)
 
 
 def install_debian() -> None:
