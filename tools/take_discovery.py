@@ -27,6 +27,8 @@ SHIPPED = (
 """What the emulator serves. The tool can take any other, such as batch.v1, aiplatform.v1 or logging.v2."""
 
 COLLECTIONS: dict[str, tuple[str, ...]] = {
+    "cloudbilling.v1": ("projects", "services", "services.skus"),
+    "cloudresourcemanager.v1": ("projects",),
     "compute.v1": (
         "acceleratorTypes",
         "advice",
@@ -57,6 +59,9 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
         "zoneOperations",
         "zones",
     ),
+    "iam.v1": ("projects.roles", "projects.serviceAccounts", "roles"),
+    "secretmanager.v1": ("projects.secrets", "projects.secrets.versions"),
+    "serviceusage.v1": ("operations", "services"),
 }
 """Of a document that is mostly about what the emulator has nothing of: the part that is taken."""
 
@@ -127,7 +132,7 @@ def take(name: str) -> dict[str, Any]:
 
 def cut(taken: dict[str, Any], collections: tuple[str, ...]) -> None:
     """Only these collections' methods, and the types that they lead to."""
-    kept = {key: value for key, value in taken["methods"].items() if key.split(".")[1] in collections}
+    kept = {key: value for key, value in taken["methods"].items() if collection(key) in collections}
     ahead = [value[side] for value in kept.values() for side in ("request", "response") if side in value]
     needed: set[str] = set()
     while ahead:
@@ -137,6 +142,11 @@ def cut(taken: dict[str, Any], collections: tuple[str, ...]) -> None:
             ahead += references(taken["schemas"][one])
     taken["methods"] = kept
     taken["schemas"] = {key: value for key, value in taken["schemas"].items() if key in needed}
+
+
+def collection(method_id: str) -> str:
+    """`projects.secrets` of `secretmanager.projects.secrets.get`."""
+    return method_id.partition(".")[2].rpartition(".")[0]
 
 
 def references(value: dict[str, Any]) -> list[str]:

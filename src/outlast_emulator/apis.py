@@ -14,6 +14,7 @@ from outlast_emulator.control import faults, record, surface
 from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.iam import authorize, endpoints
+from outlast_emulator.project import enabled, project_apis
 from outlast_emulator.routes import Route
 from outlast_emulator.storage import batch, json_api, xml_api
 
@@ -22,6 +23,7 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     json_api.routes,
     batch.routes,
     endpoints.routes,
+    project_apis.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's
 )
@@ -31,6 +33,7 @@ STEPS: tuple[Callable[[Emulator], Step], ...] = (
     faults.step,
     inflate.step,
     authorize.step,
+    enabled.step,
     validate.step,
 )
 """Outermost first."""

@@ -4,7 +4,7 @@ A step gets the request (route found, body not read yet) and the next one; it ma
 what comes back. The order is an argument: a fault hits before anybody is asked for a permission, as a broken front end
 does; a caller without permission learns nothing about the request's faults; and only what may be done is validated.
 
-    record -> faults -> inflate -> authorize -> validate -> operation
+    record -> faults -> inflate -> authorize -> enabled -> validate -> operation
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
 import traceback
@@ -18,12 +19,15 @@ from outlast_emulator.control.ledger import Ledger
 from outlast_emulator.control.record import RECORD, Record
 from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.iam.authority import Authority
+from outlast_emulator.project.enabled import EnabledApis
+from outlast_emulator.project.secrets import Secrets
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Router
 from outlast_emulator.storage.lifecycle import Lifecycle
 from outlast_emulator.storage.model import Storage
 from outlast_emulator.switches import Switches
+from outlast_emulator.wire.gate import Gate
 
 PROJECT = "emulated"
 PROJECT_NUMBER = 424242424242
@@ -45,9 +49,13 @@ class Emulator:
         self.switches = Switches()
         self.url = ""
         """`http://127.0.0.1:PORT`, once it is served."""
+        self.listen: Callable[[socket.socket, Gate], Callable[[], None]] = _no_server
+        """Serves one more socket: machines have their own. Set by the server."""
         self.faults = Faults(self.clock)
         self.record = Record(os.environ.get(RECORD, ""))
         self.authority = Authority(data / "iam", self.clock, self.switches)
+        self.enabled = EnabledApis(data / "project", self.clock, self.switches)
+        self.secrets = Secrets(data / "project", self.clock)
         self.storage = Storage(data / "storage", self.clock, self.switches)
         self.compute = Compute(data / "compute", self.clock, self.switches)
         self.lifecycle = Lifecycle(self.storage, data / "xml-uploads", self.clock)
@@ -120,6 +128,11 @@ class Emulator:
         self.record.close()
         self.compute.close()
         self.storage.close()
+
+
+def _no_server(listener: socket.socket, gate: Gate) -> Callable[[], None]:
+    """Before there is one: nobody answers."""
+    return listener.close
 
 
 def _no_demand(request: Request, permission: str, bucket: str = "", object_name: str = "") -> None:

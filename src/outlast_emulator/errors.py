@@ -7,6 +7,7 @@ operation: what does is answered 500 and printed, since it is a bug of the emula
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from outlast_emulator.response import Response
@@ -26,6 +27,7 @@ class ApiError(Exception):
         domain: str = "global",
         headers: dict[str, str] | None = None,
         grpc_status: str = "",
+        details: Sequence[dict[str, Any]] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -37,6 +39,8 @@ class ApiError(Exception):
         self.headers = headers or {}
         self.grpc_status = grpc_status
         """The APIs that are younger than Cloud Storage also name one: `NOT_FOUND`, `INVALID_ARGUMENT`..."""
+        self.details = details
+        """Not None: the envelope of those APIs, which has details (`young` makes it) and no list of errors."""
 
 
 def json_error(error: ApiError) -> Response:
@@ -47,11 +51,37 @@ def json_error(error: ApiError) -> Response:
     if error.location:
         first["locationType"] = error.location_type
         first["location"] = error.location
-    document: dict[str, Any] = {"code": error.status, "message": error.message, "errors": [first]}
+    document: dict[str, Any] = {"code": error.status, "message": error.message}
+    if error.details is None:
+        document["errors"] = [first]
     if error.grpc_status:
         document["status"] = error.grpc_status
+    if error.details:
+        document["details"] = list(error.details)
     body = json.dumps({"error": document}, indent=2).encode()
     return Response(error.status, body, {"content-type": "application/json; charset=UTF-8", **error.headers})
+
+
+ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+GRPC_STATUSES = {
+    "INVALID_ARGUMENT": 400,
+    "FAILED_PRECONDITION": 400,
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": 404,
+    "ALREADY_EXISTS": 409,
+    "ABORTED": 409,
+    "RESOURCE_EXHAUSTED": 429,
+    "UNAVAILABLE": 503,
+}
+
+
+def young(status: str, message: str, *, reason: str = "", domain: str = "", **metadata: str) -> ApiError:
+    """A refusal as the APIs word it that came after Cloud Storage and Compute Engine: `NOT_FOUND`, with details."""
+    info = {"@type": ERROR_INFO, "reason": reason, "domain": domain or "googleapis.com", "metadata": metadata}
+    return ApiError(
+        GRPC_STATUSES[status], reason or status, message, grpc_status=status, details=[info] if reason else []
+    )
 
 
 def invalid(message: str, *, reason: str = "invalid", location: str = "", location_type: str = "parameter") -> ApiError:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from outlast_emulator.iam.methods import DEMANDS
+from outlast_emulator.project.origins import ORIGINS
 
 WORDS = ("document", "page", "report", "guess")
 
@@ -101,6 +102,8 @@ SOURCES: dict[str, dict[str, str]] = {
     },
     "metadata.root": {"report": "how google-auth and gcloud look for a metadata server"},
 }
+
+SOURCES.update(ORIGINS)
 
 
 def permissions(method_id: str) -> list[str]:

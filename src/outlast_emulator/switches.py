@@ -28,6 +28,9 @@ class Switches:
     account_lag_seconds: float = 0.0
     """A policy may name a service account only so long after it was made; before, it is refused as unknown."""
 
+    billing: bool = True
+    """Off: nobody pays for the project."""
+
     enable_seconds: float = 4.0
     """What it takes to switch an API on or off."""
 
@@ -63,6 +66,18 @@ class Switches:
 
     status_lag_seconds: float = 0.0
     """How late the API notices that a machine died without being asked to; 210 has been seen."""
+
+    stockout_refused_at_once: bool = False
+    """Without capacity an insert is answered 403; off: its operation ends with the error."""
+
+    quota_refused_at_once: bool = False
+    """The same for quotas."""
+
+    stockout_with_details: bool = False
+    """The younger code for a stock-out, which names the machine type."""
+
+    image_seconds: float = 10.0
+    """From a new image's PENDING to READY."""
 
     machines: bool = True
     """Instances really run; off: they are records only."""

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outlast_emulator.clock import Clock
-from outlast_emulator.errors import ApiError
+from outlast_emulator.errors import ApiError, young
 from outlast_emulator.iam import jwt
 from outlast_emulator.iam.policy import Policy, account_policy, bucket_policy
-from outlast_emulator.iam.state import OWNER, State
+from outlast_emulator.iam.state import OWNER, PROJECT, State
 from outlast_emulator.iam.tokens import CLOUD_PLATFORM, LIFETIME_SECONDS, PREFIX, Mint, Token
 from outlast_emulator.request import Request
 from outlast_emulator.switches import Switches
@@ -37,9 +37,10 @@ NOBODY = Caller("", ())
 class Authority:
     def __init__(self, directory: Path, clock: Clock, switches: Switches) -> None:
         self.state = State(directory)
+        self.state.now = clock.now
         self.clock = clock
         self.switches = switches
-        self.policy = Policy(self.state)
+        self.policy = Policy(self.state, clock, switches)
         self.mint = Mint(bytes.fromhex(self.state.document["secret"]))
 
     def token(
@@ -113,6 +114,14 @@ class Authority:
             raise _unauthorized("required", message)
         raise ApiError(403, "forbidden", message)
 
+    def demand_on(self, caller: Caller, permission: str, resource: str = "", named: str = "") -> None:
+        """The same for all but Cloud Storage: on `resource` (a policy's name) or the project, which refusals call `named`."""
+        if self.policy.allows(caller.member, permission, resource):
+            return
+        if not caller.member:
+            raise _unauthorized("required", "Request is missing required authentication credential.")
+        raise refusal(permission, named or f"projects/{PROJECT}")
+
     def check(self, request: Request, permission: str, bucket: str = "", object_name: str = "") -> None:
         """For operations: a permission that only they can know is needed, such as that to replace an object."""
         if self.switches.authorize:
@@ -126,6 +135,15 @@ class Authority:
             with self.state.change() as document:
                 del document["policies"][bucket_policy(name)]
 
+    def knows_member(self, member: str) -> bool:
+        """False: a service account of this project that is not there, or so new that policies do not know it yet."""
+        kind, _, email = member.partition(":")
+        if kind != "serviceAccount" or not email.endswith(f"@{PROJECT}.iam.gserviceaccount.com"):
+            return True
+        account = self.state.document["service_accounts"].get(email)
+        known_until = self.clock.now() - self.clock.scaled(self.switches.account_lag_seconds)
+        return account is not None and account.get("made_at", 0.0) <= known_until
+
     def demand_of_account(self, caller: Caller, permission: str, email: str) -> None:
         """The same for acting as a service account, which is refused in the younger APIs' shape."""
         if self.policy.allows(caller.member, permission, account_policy(email)):
@@ -134,6 +152,22 @@ class Authority:
         raise ApiError(
             403, "IAM_PERMISSION_DENIED", message, domain="iam.googleapis.com", grpc_status="PERMISSION_DENIED"
         )
+
+
+def refusal(permission: str, named: str) -> ApiError:
+    """In the words of the API that the permission belongs to."""
+    if permission.startswith("compute."):
+        return ApiError(403, "forbidden", f"Required '{permission}' permission for '{named}'")
+    message = f"Permission '{permission}' denied on resource '{named}' (or it may not exist)."
+    domain = "iam.googleapis.com"
+    return young(
+        "PERMISSION_DENIED",
+        message,
+        reason="IAM_PERMISSION_DENIED",
+        domain=domain,
+        permission=permission,
+        resource=named,
+    )
 
 
 def _presented(request: Request) -> str:

@@ -10,7 +10,7 @@ from outlast_emulator.errors import ApiError
 from outlast_emulator.iam.authority import OWNING, Authority, Caller
 from outlast_emulator.iam.methods import DEMANDS
 from outlast_emulator.iam.tokens import CLOUD_PLATFORM
-from outlast_emulator.request import Request
+from outlast_emulator.request import Request, decoded
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Operation
 
@@ -71,6 +71,11 @@ def _check_permissions(request: Request, caller: Caller, authority: Authority) -
     if demands is None:
         # Not in the table: a method that the emulator does not implement, which 501 tells better than 403.
         return
-    for permission, bucket, object_name in demands:
+    for permission, bucket, object_name, resource in demands:
+        if not permission.startswith("storage."):
+            named = request.path.removeprefix("/compute").lstrip("/").split("/", 1)[-1]
+            policy = resource.format(**request.params) if resource else ""
+            authority.demand_on(caller, permission, policy, decoded(named))
+            continue
         bucket_name = request.params.get(bucket, "") if bucket else ""
         authority.demand(caller, permission, bucket_name, request.params.get(object_name, "?") if object_name else "")

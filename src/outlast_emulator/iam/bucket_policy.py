@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from outlast_emulator.errors import ApiError, condition_not_met, invalid, not_implemented
 from outlast_emulator.iam.authority import OWNING, Authority
 from outlast_emulator.iam.policy import bucket_policy, first_bucket_bindings
-from outlast_emulator.iam.roles import ROLES
 from outlast_emulator.iam.state import PROJECT_NUMBER
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
@@ -45,7 +44,7 @@ class BucketPolicies:
     def put(self, request: Request) -> Response:
         name = self._bucket(request)
         wanted = request.json()
-        bindings = [_binding(one) for one in wanted.get("bindings") or []]
+        bindings = [_binding(one, self._authority) for one in wanted.get("bindings") or []]
         with self._authority.state.change() as document:
             etag = wanted.get("etag")
             if etag and etag != self._shown(name)["etag"]:
@@ -87,15 +86,18 @@ class BucketPolicies:
         }
 
 
-def _binding(one: dict[str, Any]) -> dict[str, Any]:
+def _binding(one: dict[str, Any], authority: Authority) -> dict[str, Any]:
     if one.get("condition"):
         raise not_implemented("storage.buckets.setIamPolicy with conditions")
     role, members = one.get("role"), one.get("members")
-    if not isinstance(role, str) or role not in ROLES:
+    if not isinstance(role, str) or not authority.policy.knows(role):
         raise invalid(f"Role {role} is not supported for this resource.")
     if not isinstance(members, list) or not members:
         raise invalid("Bindings must have at least one member.")
     for member in members:
         if not isinstance(member, str) or not MEMBER.match(member):
             raise ApiError(400, "invalid", f"Invalid argument: The member {member} is of an unknown type.")
+        if not authority.knows_member(member):
+            email = member.partition(":")[2]
+            raise ApiError(400, "invalid", f"Service account {email} does not exist.")
     return {"role": role, "members": sorted(set(members))}

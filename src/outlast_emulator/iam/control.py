@@ -139,13 +139,13 @@ class Control:
         return {"access_token": text, "expires_in": seconds, "token_type": "Bearer"}
 
     def bind(self, body: dict[str, Any]) -> dict[str, Any]:
-        resource, role, member = _named_binding(body)
+        resource, role, member = _named_binding(body, self._state.document)
         with self._state.change() as document:
             _add(document, resource, role, member)
         return {"bindings": self._state.document["policies"][resource]}
 
     def unbind(self, body: dict[str, Any]) -> dict[str, Any]:
-        resource, role, member = _named_binding(body)
+        resource, role, member = _named_binding(body, self._state.document)
         with self._state.change() as document:
             for binding in document["policies"].get(resource, []):
                 if binding["role"] == role and member in binding["members"]:
@@ -198,18 +198,18 @@ def _texts(body: dict[str, Any], name: str) -> list[str]:
 
 def _grant(document: dict[str, Any], member: str, body: dict[str, Any]) -> None:
     for role in _texts(body, "roles"):
-        _add(document, PROJECT_POLICY, _role(role), member)
+        _add(document, PROJECT_POLICY, _role(role, document), member)
 
 
-def _named_binding(body: dict[str, Any]) -> tuple[str, str, str]:
+def _named_binding(body: dict[str, Any], document: dict[str, Any]) -> tuple[str, str, str]:
     resource, member = body.get("resource", PROJECT_POLICY), body.get("member")
     if not isinstance(resource, str) or not isinstance(member, str):
         raise invalid("`resource` and `member` are texts")
-    return resource, _role(body.get("role")), member
+    return resource, _role(body.get("role"), document), member
 
 
-def _role(role: Any) -> str:
-    if not isinstance(role, str) or role not in ROLES:
+def _role(role: Any, document: dict[str, Any]) -> str:
+    if not isinstance(role, str) or (role not in ROLES and role not in document["roles"]):
         raise ApiError(400, "invalid", f"no role `{role}`; there are {', '.join(sorted(ROLES))}")
     return role
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from outlast_emulator.iam import project_methods
+
 
 class Demand(NamedTuple):
     permission: str
@@ -15,6 +17,8 @@ class Demand(NamedTuple):
     """The path's name of the bucket on which it is asked; "": on the project."""
     object: str = ""
     """The path's name of the object, for the words of the refusal; "": the bucket itself."""
+    resource: str = ""
+    """The policy that may grant it beside the project's, with names of the path in it: `secrets/{secret}`."""
 
 
 def _bucket(*verbs: str, of: str = "bucket") -> tuple[Demand, ...]:
@@ -88,3 +92,8 @@ DEMANDS: dict[str, tuple[Demand, ...]] = {
     "xml.uploads.parts": _object("multipartUploads.listParts"),
 }
 """A method that is not here is the owner's alone, unless its route is public."""
+
+DEMANDS.update(
+    (method_id, tuple(Demand(permission, resource=resource) for permission in asked))
+    for method_id, (resource, *asked) in project_methods.DEMANDS.items()
+)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
+from outlast_emulator.clock import Clock
 from outlast_emulator.iam.roles import ROLES
 from outlast_emulator.iam.state import PROJECT, State
+from outlast_emulator.switches import Switches
 
 PROJECT_POLICY = f"projects/{PROJECT}"
 
@@ -40,24 +42,49 @@ def first_bucket_bindings() -> list[dict[str, Any]]:
 class Policy:
     """Answers `allows`, and keeps what it answered until a binding changes."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, clock: Clock, switches: Switches) -> None:
         self._state = state
+        self._clock = clock
+        self._switches = switches
         self._known: dict[tuple[str, str, str], bool] = {}
-        self._version = -1
+        self._document: dict[str, Any] = {}
+        """The one that is true for callers by now, and that `_known` is about."""
 
     def allows(self, member: str, permission: str, resource: str = "") -> bool:
         """On the project, and on `resource` (`buckets/...`, `serviceAccounts/...`) where one is named. "" is nobody."""
-        if self._version != self._state.version or len(self._known) > 10_000:
-            self._known.clear()
-            self._version = self._state.version
+        document = self._effective()
+        if document is not self._document or len(self._known) > 10_000:
+            self._known = {}
+            self._document = document
         key = (member, permission, resource)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._decide(member, permission, resource)
         return known
 
+    def knows(self, role: str) -> bool:
+        return role in ROLES or (
+            role in self._state.document["roles"] and not self._state.document["roles"][role]["deleted"]
+        )
+
+    def _effective(self) -> dict[str, Any]:
+        """A change is known to those who check it only after a while; `iam_delay_seconds` says how long."""
+        delay = self._clock.scaled(self._switches.iam_delay_seconds)
+        if delay:
+            known_until = self._clock.now() - delay
+            for until, document in self._state.past:
+                if until > known_until:
+                    return document
+        return self._state.document
+
+    def _permissions(self, role: str) -> Container[str]:
+        custom = self._document["roles"].get(role)
+        if custom is not None:
+            return () if custom["deleted"] or custom["stage"] == "DISABLED" else custom["permissions"]
+        return ROLES.get(role, ())
+
     def _decide(self, member: str, permission: str, resource: str) -> bool:
-        policies = self._state.document["policies"]
+        policies = self._document["policies"]
         if self._granted(policies.get(PROJECT_POLICY, []), member, permission):
             return True
         if not resource:
@@ -67,7 +94,7 @@ class Policy:
 
     def _granted(self, bindings: Iterable[dict[str, Any]], member: str, permission: str) -> bool:
         return any(
-            permission in ROLES.get(binding["role"], ())
+            permission in self._permissions(binding["role"])
             and any(self._includes(one, member) for one in binding["members"])
             for binding in bindings
         )
@@ -79,7 +106,7 @@ class Policy:
             return bool(member)
         kind, _, rest = listed.partition(":")
         if kind in _CONVENIENCE and rest == PROJECT:
-            bindings = self._state.document["policies"].get(PROJECT_POLICY, [])
+            bindings = self._document["policies"].get(PROJECT_POLICY, [])
             return any(binding["role"] == _CONVENIENCE[kind] and member in binding["members"] for binding in bindings)
         if kind == "domain":
             return member.startswith("user:") and member.endswith(f"@{rest}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from outlast_emulator.iam import project_roles
+
 _OBJECT_READ = frozenset(
     ("storage.objects.get", "storage.objects.list", "storage.folders.list", "storage.managedFolders.list")
 )
@@ -91,3 +93,6 @@ ROLES: dict[str, frozenset[str]] = {
     "roles/iam.serviceAccountUser": frozenset(("iam.serviceAccounts.actAs",)),
     "roles/serviceusage.serviceUsageConsumer": frozenset(("serviceusage.services.use",)),
 }
+
+for _role, _permitted in project_roles.PERMITTED.items():
+    ROLES[_role] = ROLES.get(_role, frozenset()) | _permitted

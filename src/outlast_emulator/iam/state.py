@@ -7,6 +7,8 @@ import json
 import os
 import secrets
 import threading
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +16,30 @@ PROJECT = "emulated"
 PROJECT_NUMBER = 424242424242
 OWNER = "owner@emulated.invalid"
 DEFAULT_ACCOUNT = f"{PROJECT_NUMBER}-compute@developer.gserviceaccount.com"
+PAST_MAX = 100
 
 
 class State:
     """`document` may be read by anybody; whoever changes it does so in `with state.change() as document`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, name: str = "iam.json", first: Callable[[], dict[str, Any]] | None = None
+    ) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path = directory / "iam.json"
+        self._path = directory / name
         self._lock = threading.RLock()
         self.version = 0
         """Counts the changes, for whoever keeps conclusions."""
+        begun = (first or first_document)()
         try:
-            self.document: dict[str, Any] = json.loads(self._path.read_text())
+            # What an older emulator has not known begins as it begins today.
+            self.document: dict[str, Any] = {**begun, **json.loads(self._path.read_text())}
         except FileNotFoundError:
-            self.document = first_document()
+            self.document = begun
             self._write()
+        self.past: deque[tuple[float, dict[str, Any]]] = deque(maxlen=PAST_MAX)
+        """Until when which document was true, oldest first: for changes that take their time to be known."""
+        self.now: Callable[[], float] = _no_time
 
     def change(self) -> _Change:
         return _Change(self)
@@ -57,11 +67,16 @@ class _Change:
     def __exit__(self, kind: object, *_: object) -> None:
         try:
             if kind is None:
+                self._state.past.append((self._state.now(), self._state.document))
                 self._state.document = self._changed
                 self._state.version += 1
                 self._state._write()
         finally:
             self._state._lock.release()
+
+
+def _no_time() -> float:
+    return 0.0
 
 
 def first_document() -> dict[str, Any]:
@@ -70,6 +85,7 @@ def first_document() -> dict[str, Any]:
         "secret": secrets.token_hex(32),
         "users": {OWNER: {"refresh_token": f"1//{secrets.token_urlsafe(24)}", "revoked": ""}},
         "service_accounts": {DEFAULT_ACCOUNT: {"disabled": False}},
+        "roles": {},
         "keys": {},
         "pools": {},
         "machine": {"account": DEFAULT_ACCOUNT, "scopes": ["https://www.googleapis.com/auth/cloud-platform"]},
