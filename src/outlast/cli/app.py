@@ -28,6 +28,7 @@ COMMANDS = (
     "drill",
     "delete",
     "prune",
+    "audit",
     "doctor",
     "config",
     "completion",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -63,6 +64,46 @@ class LaunchState:
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something of ours at a provider, by its labels."""
+
+    kind: str
+    """`machine`, `disk`, `group`, `template`, `image`."""
+
+    name: str
+    place: str
+    """The zone or region, or `global`."""
+
+    usd_per_hour: float = 0.0
+    made_at: float = 0.0
+    home: str = ""
+    """`home_digest` of the home that it was made for; empty: it is nobody's."""
+
+    job: str = ""
+    launch: str = ""
+    detail: str = ""
+    """For people: what it is, and how it is doing."""
+
+    kept: bool = False
+    """Made to stay, until somebody deletes it: an image."""
+
+
+class Auditor(Protocol):
+    """What is at a provider, whoever made it."""
+
+    def found(self) -> Iterator[Found]: ...
+
+    def remove(self, found: Found) -> None:
+        """Returns when it is gone, or cannot be any more; what is gone is no error."""
+        ...
+
+
+def home_digest(url: str) -> str:
+    """Labels have no room for a url."""
+    return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from outlast.clock import Clock
-from outlast.engines.engine import Engine, Examined, Leftover
+from outlast.engines.engine import Auditor, Engine, Examined, Leftover
 
 MakeEngine = Callable[[Path, Clock], Engine]
 """(the user's directory, the clock) -> the engine. It starts nothing and may not fail for want of anything."""
@@ -54,6 +54,22 @@ EXAMINERS: Mapping[str, Callable[[Path], Examined]] = {
     "local": _local_examine,
 }
 """The same, for `doctor`."""
+
+
+def _compute_auditor(project: str, environ: Mapping[str, str]) -> Auditor:
+    from outlast.engines.compute.audit import ComputeAuditor
+
+    return ComputeAuditor(project, environ)
+
+
+AUDITORS: Mapping[str, Callable[[str, Mapping[str, str]], Auditor]] = {
+    "compute": _compute_auditor,
+}
+"""(project, environment) -> who looks through what is rented there."""
+
+
+def auditors(project: str, environ: Mapping[str, str]) -> dict[str, Auditor]:
+    return {name: make(project, environ) for name, make in AUDITORS.items()}
 
 
 class _Engines(Mapping[str, MakeEngine]):

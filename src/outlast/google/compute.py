@@ -83,21 +83,51 @@ class ComputeClient:
         answer = self._get(f"{self.url('zones', zone, 'instances', name)}/serialPort", port="1")
         return str(answer.get("contents", ""))
 
+    def get_image(self, name: str) -> Document:
+        return self._get(self.url("global", "images", name))
+
+    def get_image_of_family(self, family: str) -> Document:
+        """The newest of the family that is not deprecated."""
+        return self._get(self.url("global", "images", "family", family))
+
     def list_zones(self) -> Iterator[Document]:
         return self._items(self.url("zones"))
+
+    # All regions and zones at once.
+
+    def aggregated(self, kind: str, label: str) -> Iterator[Document]:
+        """`kind` as in the url: `instances`, `disks`, `instanceGroupManagers`, `instanceTemplates`."""
+        token = ""
+        field = {"instanceGroupManagers": "", "instanceTemplates": "properties.labels."}.get(kind, "labels.")
+        wanted = f"{field}{label}:*" if field else "name:outlast-*"
+        while True:
+            query = {"filter": wanted, "maxResults": str(PAGE_MAX), "returnPartialSuccess": "true"}
+            page = self._get(self.url("aggregated", kind), **query, **({"pageToken": token} if token else {}))
+            for scope in page.get("items", {}).values():
+                yield from scope.get(kind, [])
+            token = str(page.get("nextPageToken", ""))
+            if not token:
+                return
+
+    def list_images(self, label: str) -> Iterator[Document]:
+        return self._items(self.url("global", "images"), filter=f"labels.{label}:*")
+
+    def delete_in(self, scope: tuple[str, ...], kind: str, name: str, request_id: str) -> Document:
+        """`scope`: `("zones", Z)`, `("regions", R)` or `("global",)`."""
+        return self._delete(self.url(*scope, kind, name), requestId=request_id)
+
+    def wait_in(self, scope: tuple[str, ...], operation: str) -> Document:
+        url = f"{self.url(*scope, 'operations', operation)}/wait"
+        return self._call("POST", url, None, stall_seconds=WAIT_SECONDS_MAX + 10.0)
 
     # Operations.
 
     def wait(self, region: str, operation: str) -> Document:
         """Returns when it is done, or when Google does not like to wait any longer: look at `status`."""
-        return self._wait("regions", region, operation)
+        return self.wait_in(("regions", region), operation)
 
     def wait_in_zone(self, zone: str, operation: str) -> Document:
-        return self._wait("zones", zone, operation)
-
-    def _wait(self, kind: str, where: str, operation: str) -> Document:
-        url = f"{self.url(kind, where, 'operations', operation)}/wait"
-        return self._call("POST", url, None, stall_seconds=WAIT_SECONDS_MAX + 10.0)
+        return self.wait_in(("zones", zone), operation)
 
     # The parts of that.
 

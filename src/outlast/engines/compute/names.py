@@ -5,12 +5,11 @@ A group's machines are `outlast-<id>-0`, `-1` and so on: the last number is the 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from outlast.engines.engine import Launch
+from outlast.engines.engine import Launch, home_digest
 from outlast.errors import UsageError
 
 MARK = "outlast"
@@ -71,11 +70,6 @@ def rank_of(machine: str) -> int | None:
     return int(last) if last.isdigit() else None
 
 
-def home_label(home: str) -> str:
-    """A url has characters that labels have not."""
-    return hashlib.sha256(home.encode()).hexdigest()[:16]
-
-
 def labels(launch: Launch) -> dict[str, str]:
     """Ours are stronger than the user's."""
     theirs = {label_text(name): label_text(value) for name, value in launch.labels.items()}
@@ -85,7 +79,7 @@ def labels(launch: Launch) -> dict[str, str]:
 def ours(home: str, job: str, launch_id: str) -> dict[str, str]:
     return {
         MARK: "1",
-        HOME_LABEL: home_label(home),
+        HOME_LABEL: home_digest(home),
         JOB_LABEL: label_text(job),
         LAUNCH_LABEL: launch_id,
     }
@@ -97,4 +91,4 @@ def label_text(text: str) -> str:
 
 
 def is_of(labels: Mapping[str, str], launch: Launch) -> bool:
-    return labels.get(LAUNCH_LABEL) == launch.id and labels.get(HOME_LABEL) == home_label(launch.home)
+    return labels.get(LAUNCH_LABEL) == launch.id and labels.get(HOME_LABEL) == home_digest(launch.home)

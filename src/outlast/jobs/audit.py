@@ -1,0 +1,160 @@
+"""What is paid for at every provider, compared with what the homes say: what belongs to a living job, and what has leaked."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from outlast.engines.engine import Auditor, Found, home_digest
+from outlast.engines.registry import auditors
+from outlast.errors import KeyMissing, OutlastError
+from outlast.folder.home import Home
+from outlast.folder.records import Head
+from outlast.jobs.world import World
+
+GRACE_SECONDS = 120.0
+"""So long after its job's end a machine may still be on its way out; and a launch that was just made may not be in its home yet."""
+
+TEMPLATE_SECONDS = 3600.0
+"""A template may be somebody's who is about to use it; after an hour it is nobody's."""
+
+
+class Verdict(enum.Enum):
+    NEEDED = "needed"
+    KEPT = "kept"
+    """Made to stay: an image."""
+
+    GOING = "going"
+    """Its job has ended a moment ago."""
+
+    UNKNOWN = "unknown"
+    """Of a home that this user does not know."""
+
+    LEAK = "leak"
+    LITTER = "litter"
+    """Nobody's, and free."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    engine: str
+    found: Found
+    verdict: Verdict
+    why: str
+
+
+@dataclass
+class Audit:
+    project: str
+    items: list[Judged] = field(default_factory=list)
+    away: dict[str, str] = field(default_factory=dict)
+    """Homes that could not be read, and why."""
+
+    removed: list[Judged] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def usd_per_hour(self) -> float:
+        return round(sum(item.found.usd_per_hour for item in self.items), 5)
+
+    @property
+    def leaks(self) -> list[Judged]:
+        return [item for item in self.items if item.verdict is Verdict.LEAK]
+
+
+def audit(world: World, project: str = "", home: str | None = None, *, fix: bool = False) -> Audit:
+    """`fix`: what has leaked is removed, then looked for again."""
+    rounds = 2 if fix else 1
+    removed: list[Judged] = []
+    failed: dict[str, str] = {}
+    for number in range(rounds):
+        result = _look(world, project, home)
+        result.removed, result.failed = removed, failed
+        if number + 1 < rounds:
+            _remove(world, project, result)
+    return result
+
+
+def _look(world: World, project: str, home: str | None) -> Audit:
+    result = Audit(project)
+    homes = {home_digest(one.url): one for one in world.homes(home)}
+    for engine, auditor in auditors(project, world.environ).items():
+        found = list(auditor.found())
+        judge = _Judge(world, homes)
+        result.items += [Judged(engine, one, *judge.judge(one)) for one in found]
+        result.away |= judge.away
+    return result
+
+
+class _Judge:
+    """Reads each job's head once."""
+
+    def __init__(self, world: World, homes: Mapping[str, Home]) -> None:
+        self.world = world
+        self.homes = homes
+        self.away: dict[str, str] = {}
+        self._heads: dict[tuple[str, str], Head | None] = {}
+
+    def judge(self, found: Found) -> tuple[Verdict, str]:
+        if found.kept:
+            return Verdict.KEPT, "until it is deleted"
+        free = found.kind == "template"
+        if not found.launch:
+            return Verdict.LEAK, "it names no launch"
+        home = self.homes.get(found.home)
+        if home is None:
+            return Verdict.UNKNOWN, "of a home that is not known here; `--home` names one"
+        try:
+            head = self._head(home, found.job)
+        except OutlastError as error:
+            self.away[home.url] = error.message
+            return Verdict.UNKNOWN, f"`{home.url}` cannot be read"
+        age_seconds = home.store.now() - found.made_at
+        verdict, why = self._by_head(head, found, age_seconds, home.store.now())
+        if free and verdict in (Verdict.LEAK, Verdict.GOING):
+            return (Verdict.LITTER if age_seconds > TEMPLATE_SECONDS else Verdict.GOING), why
+        return verdict, why
+
+    def _by_head(self, head: Head | None, found: Found, age_seconds: float, now: float) -> tuple[Verdict, str]:
+        if head is None:
+            return _unless_fresh(age_seconds), f"there is no job `{found.job}`"
+        if head.launch_id != found.launch:
+            return _unless_fresh(age_seconds), f"job `{head.job}` goes on with another launch"
+        if not head.state.final:
+            return Verdict.NEEDED, f"job `{head.job}` has not ended"
+        ended_seconds = now - (head.ended_at or 0.0)
+        return _unless_fresh(ended_seconds), f"job `{head.job}` has {head.state.value}"
+
+    def _head(self, home: Home, job: str) -> Head | None:
+        key = (home.url, job)
+        if key not in self._heads:
+            try:
+                self._heads[key] = home.folder(job).read_head().head
+            except KeyMissing:
+                self._heads[key] = None
+        return self._heads[key]
+
+
+def _unless_fresh(age_seconds: float) -> Verdict:
+    return Verdict.LEAK if age_seconds > GRACE_SECONDS else Verdict.GOING
+
+
+ORDER = ("group", "machine", "disk", "template")
+"""A group makes its machines again, and a disk goes with its machine."""
+
+
+def _remove(world: World, project: str, result: Audit) -> None:
+    by_name: Mapping[str, Auditor] = auditors(project, world.environ)
+    for item in _in_order(result.items):
+        try:
+            by_name[item.engine].remove(item.found)
+        except OutlastError as error:
+            result.failed[item.found.name] = error.message
+        else:
+            result.removed.append(item)
+
+
+def _in_order(items: Sequence[Judged]) -> Iterator[Judged]:
+    wrong = [item for item in items if item.verdict in (Verdict.LEAK, Verdict.LITTER)]
+    yield from sorted(wrong, key=lambda item: ORDER.index(item.found.kind) if item.found.kind in ORDER else len(ORDER))
