@@ -111,9 +111,14 @@ class Launcher:
     def _from_init(self) -> bool:
         """False: it is gone."""
         try:
-            message = self._init.receive()
+            self._report(self._init.receive())
+            while self._init.waiting:
+                self._report(self._init.receive())
         except Closed:
             return False
+        return True
+
+    def _report(self, message: dict[str, Any]) -> None:
         files = tuple(self._init.files)
         self._init.files.clear()
         if "listening" in message:
@@ -124,17 +129,15 @@ class Launcher:
                 os.close(number)
         else:
             _tell(self._emulator, message)
-        return True
 
     def _from_emulator(self) -> bool:
-        """False: it wants the machine gone, or is gone itself."""
+        """False: it is gone, and the machine is to go with it."""
         try:
-            message = self._emulator.receive()
+            _tell(self._init, self._emulator.receive())
+            while self._emulator.waiting:
+                _tell(self._init, self._emulator.receive())
         except Closed:
             return False
-        if "kill" in message:
-            return False
-        _tell(self._init, message)
         return True
 
     def _kill(self) -> None:

@@ -69,7 +69,10 @@ class Machine:
 
     def cut(self, is_cut: bool) -> None:
         """Its network, but for the metadata server: nothing it sends arrives, and nothing is answered."""
-        self.gate.is_cut = is_cut
+        if is_cut:
+            self.gate.cut()
+        else:
+            self.gate.heal()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until it is gone; False: it is still there."""

@@ -12,6 +12,7 @@ from outlast_emulator.response import Response
 from outlast_emulator.wire import head as heads
 from outlast_emulator.wire import sending
 from outlast_emulator.wire.bodies import PIECE_BYTES, BodyCut, ChunkedBody, SocketBody
+from outlast_emulator.wire.gate import Gate
 
 CONTROL = "/_emulator/"
 """What a cut network does not cut."""
@@ -21,8 +22,10 @@ SILENCE_SECONDS_MAX = 600.0
 
 
 class Connection:
-    def __init__(self, sock: socket.socket, emulator: Emulator) -> None:
+    def __init__(self, sock: socket.socket, emulator: Emulator, gate: Gate | None = None) -> None:
         self.sock = sock
+        self.gate = gate
+        """Of the machine that it comes from, if it does."""
         self.buffer = bytearray()
         self.head: heads.Head | None = None
         """Parsed, and taken from the buffer; its body may still be on its way."""
@@ -53,7 +56,7 @@ class Connection:
         begun = bytes(self.buffer)
         self.buffer.clear()
         try:
-            if not head.path.startswith(CONTROL):
+            if self.is_held or not head.path.startswith(CONTROL):
                 self._watch()
             if head.expects and not self.told_to_go_on and not begun:
                 self.go_on()
@@ -71,7 +74,10 @@ class Connection:
             self.close()  # in order, so that what was sent arrives
             return False
         except OSError:
-            sending.reset(self.sock)
+            if self.gate is not None and self.is_held:
+                self.gate.hold(self.sock)
+            else:
+                sending.reset(self.sock)
             return False
         if not head.keep_alive:
             self.close()
@@ -123,9 +129,14 @@ class Connection:
     def close(self) -> None:
         self.sock.close()
 
+    @property
+    def is_held(self) -> bool:
+        """The network of its machine is cut."""
+        return self.gate is not None and self.gate.is_cut
+
     def _watch(self) -> None:
         """Called between two pieces of a body: a cut network cuts transfers that are under way."""
-        if self._emulator.faults.network_cut:
+        if self._emulator.faults.network_cut or self.is_held:
             raise BodyCut("the network was cut")
 
 

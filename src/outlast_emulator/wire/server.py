@@ -27,6 +27,7 @@ from outlast_emulator.wire import sending
 from outlast_emulator.wire.bodies import MemoryBody
 from outlast_emulator.wire.connection import CONTROL, Connection
 from outlast_emulator.wire.crew import Crew
+from outlast_emulator.wire.gate import Gate
 
 SMALL_BYTES = 256 << 10
 """A body up to here is collected in memory by the loop."""
@@ -59,8 +60,11 @@ class Server:
         self._wakes.setblocking(False)
         self._back: deque[Connection] = deque()
         self._held: list[Connection] = []
+        self._calls: deque[Callable[[], object]] = deque()
+        """For the loop to make: only it touches the selector's list of listeners."""
         self._stopping = False
         emulator.url = self.url
+        emulator.listen = self.listen
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self.serve, name="emulator-loop", daemon=True)
@@ -71,9 +75,29 @@ class Server:
         self._wake()
         self._thread.join(10)
 
+    def listen(self, listener: socket.socket, gate: Gate) -> Callable[[], None]:
+        """Serves one more socket, which listens already, until what this returns is called."""
+        listener.setblocking(False)
+        accept = partial(self._accept, listener, gate)
+        self._soon(lambda: self._selector.register(listener, selectors.EVENT_READ, accept))
+
+        def end() -> None:
+            gate.heal()
+            self._soon(partial(self._stop_listening, listener))
+
+        return end
+
+    def _stop_listening(self, listener: socket.socket) -> None:
+        self._selector.unregister(listener)
+        listener.close()
+
+    def _soon(self, call: Callable[[], object]) -> None:
+        self._calls.append(call)
+        self._wake()
+
     def serve(self) -> None:
         """Until `stop`."""
-        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+        self._selector.register(self._listener, selectors.EVENT_READ, partial(self._accept, self._listener, None))
         self._selector.register(self._wakes, selectors.EVENT_READ, self._take_back)
         ticked_at = 0.0
         while not self._stopping:
@@ -97,10 +121,10 @@ class Server:
 
     # ------------------------------------------------------------------------------------------------------ connections
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket, gate: Gate | None) -> None:
         for _ in range(BACKLOG):
             try:
-                sock, _address = self._listener.accept()
+                sock, _address = listener.accept()
             except BlockingIOError:
                 return
             except OSError:
@@ -108,7 +132,7 @@ class Server:
                 return
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(sock, self.emulator)
+            connection = Connection(sock, self.emulator, gate)
             self._selector.register(sock, selectors.EVENT_READ, connection)
 
     def _take_back(self) -> None:
@@ -116,6 +140,8 @@ class Server:
             self._wakes.recv(4096)
         except BlockingIOError:
             pass
+        while self._calls:
+            self._calls.popleft()()
         while self._back:
             connection = self._back.popleft()
             try:
@@ -268,6 +294,10 @@ class Server:
     # --------------------------------------------------------------------------------------------------------- refusing
 
     def _cut(self, connection: Connection, head: heads.Head) -> bool:
+        if connection.gate is not None and connection.is_held:
+            self._selector.unregister(connection.sock)
+            connection.gate.hold(connection.sock)
+            return True
         how = self.emulator.faults.network_cut
         if not how or head.path.startswith(CONTROL):
             return False
