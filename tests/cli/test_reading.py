@@ -102,6 +102,12 @@ def test_a_job_is_named_by_a_prefix_its_folder_or_nothing(saved: User) -> None:
         assert saved.outlast("show", *name, "--json").json["job"] == "saved"
 
 
+def test_arguments_are_listed_as_a_shell_takes_them(user: User) -> None:
+    user.write("train.py", "")
+    assert user.outlast("run", "train.py", "--", "--name", "two words", "a;b").code == 0
+    assert "train.py --name 'two words' 'a;b'" in user.outlast("jobs").out
+
+
 def test_a_prefix_of_two_jobs_is_refused_with_both_names(saved: User) -> None:
     saved.outlast("run", "--detach", "--job-id", "saved-too", "train.py")
     said = saved.outlast("show", "save")
@@ -245,6 +251,12 @@ def test_config_shows_each_value_and_where_it_came_from(user: User) -> None:
     assert shown["home"]["value"] == str(user.home)
     text = user.outlast("config", OUTLAST_MAX_RUN="2h").out
     assert re.search(r"^max-run +2h +OUTLAST_MAX_RUN$", text, re.MULTILINE)
+
+
+def test_config_shows_nothing_where_nothing_is_set_and_an_empty_value_is_refused(user: User) -> None:
+    assert "None" not in user.outlast("config").out
+    said = user.outlast("run", "--home", "", "train.py")
+    assert said.code == 2 and "`--home`: an empty value" in said.err and "leave it out" in said.err
 
 
 def test_config_says_what_is_not_trusted_and_trusts_on_demand(user: User) -> None:

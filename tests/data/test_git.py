@@ -59,6 +59,7 @@ def test_tags_branches_hashes_and_directories_of_a_repository_can_be_shipped(rep
     url = f"file://{repo.root}/repo"
     for source, commit in (
         ("../repo", second),
+        ("../repo@HEAD", second),
         ("../repo@v1", first),
         ("../repo@feature/x", second),
         (f"../repo@{first}", first),

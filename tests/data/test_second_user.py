@@ -55,3 +55,19 @@ def test_nothing_of_a_dataset_a_commit_or_a_configuration_is_for_others(user: Us
                 os._exit(0)
             os._exit(1)
         assert os.waitpid(pid, 0)[1] == 0
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_in_a_directory_that_was_open_before_nothing_but_names_is_for_others(user: User) -> None:
+    user.outlast_dir.mkdir()
+    user.outlast_dir.chmod(0o755)
+    (user.outlast_dir / "cache").mkdir()
+    (user.outlast_dir / "cache").chmod(0o755)  # as earlier versions made it
+    make(user.work, {"data/x": b"1", "train.py": b"", "outlast.toml": b"cpus = 1\n"})
+    for line in (
+        ["config", "--trust"],
+        ["run", "--home", str(user.root / "second"), "--dataset", "data", "train.py"],
+        ["jobs"],
+    ):
+        assert user.outlast(*line).code == 0
+    assert readable_by_others(user.outlast_dir) == [user.outlast_dir]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from outlast.clock import SYSTEM
+from outlast.folder.layout import index
 from tests.bad_input.surroundings import SmallDisk, obey_modes
 from tests.cli.user import User as Typist
 from tests.cli.user import stop_everything
@@ -45,6 +46,7 @@ def test_a_computer_that_is_fit_is_told_so(typist: Typist) -> None:
     said = typist.outlast("doctor")
     assert said.code == 0, said.out
     assert "bad  " not in said.out and "python: 3." in said.out and "0 bad" in said.err
+    assert found(typist, "clock")["health"] == "good"
     assert not list(typist.home.glob("doctor/*")), "its probe is gone"
 
 
@@ -160,3 +162,11 @@ def test_every_home_that_was_used_is_looked_at(typist: Typist, tmp_path: Path) -
     other = tmp_path / "other home"
     assert typist.outlast("run", "--home", str(other), "train.py").code == 0
     assert found(typist, f"home {other}")["health"] == "good"
+
+
+def test_a_clock_that_is_behind_what_was_submitted_is_said_with_what_sets_it(typist: Typist) -> None:
+    assert typist.outlast("run", "train.py").code == 0
+    later = index(SYSTEM.now() + 3600, "train-later", 1)
+    (typist.home / later).write_bytes(b"")
+    one = found(typist, "clock")
+    assert one["health"] == "warning" and "`train-later`" in one["fact"] and "timedatectl" in one["mend"]

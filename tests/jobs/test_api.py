@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,3 +119,33 @@ def test_resume_goes_back_to_the_checkpoint_that_was_asked_for() -> None:
         pass
     assert job.status().head.attempts["2"].resumed_from_step == oldest
     assert job.stop().state == "stopped"
+
+
+def test_many_jobs_are_asked_for_by_targets_and_dicts() -> None:
+    first, second = outlast.submit_many(["train.py", {"target": "train.py", "args": [3], "labels": {"team": "b"}}])
+    assert first.wait().state == "succeeded" and "ended with 6" in "".join(first.logs())
+    assert second.wait().spec.labels == {"team": "b"} and "ended with 3" in "".join(second.logs())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message", "hint"),
+    [
+        ({"target": "train.py", "retires": 1}, "no option `retires`", "`retries`"),
+        ({"target": "train.py", "zzzz": 1}, "no option `zzzz`", "`cpus=1`"),
+        ({"target": "train.py", "args": "--n 5"}, "`args` is a list of texts, not '--n 5'", "args=[...]"),
+        ({"target": "train.py", "datasets": "./data"}, "`datasets` is a list", "datasets=[...]"),
+        ({"target": "train.py", "env": ["A=1"]}, "`env` is a dict", '"NAME": "VALUE"'),
+        ({"args": ["1"]}, "needs a `target`", "train.py"),
+        (7, "not by a `int`", "submit_many"),
+    ],
+)
+def test_what_cannot_be_a_job_is_answered_with_what_can_and_nothing_is_submitted(
+    tmp_path: Path, wanted: object, message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as raised:
+        outlast.submit_many(["train.py", wanted])  # type: ignore[list-item]
+    assert hint in raised.value.hint
+    assert not (tmp_path / "outlast" / "home").exists()
+    if isinstance(wanted, dict) and "target" in wanted:
+        with pytest.raises(UsageError, match=re.escape(message)):
+            outlast.submit(**wanted)

@@ -85,7 +85,7 @@ class Clone:
 
     def fetch(self) -> str:
         """The commit that the source names, which is here with all its files."""
-        ref = self.source.ref
+        ref = "" if self.source.ref == "HEAD" else self.source.ref
         if _HASH.fullmatch(ref):
             if not self._has(ref) and self._run("fetch", *self._shallow(), self.source.url, ref)[0] != 0:
                 self._fetch_all()  # some servers give only what a branch or tag names

@@ -77,4 +77,4 @@ def _words(row: dict[str, Any]) -> str:
         return ", ".join(f"{key}={item}" for key, item in value.items())
     if isinstance(value, (tuple, list)):
         return " ".join(value)
-    return str(value)
+    return "" if value is None else str(value)

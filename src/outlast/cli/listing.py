@@ -96,7 +96,7 @@ def _cells(row: Mapping[str, Any], now: float) -> list[str]:
         str(row["attempts"]),
         age(row["submitted_at"], now),
         row["engine"] or "",
-        " ".join([row["target"] or row.get("why") or "", *row["args"]]),
+        _target(row),
     ]
 
 
@@ -111,3 +111,12 @@ def _say_none(*, filtered: bool) -> None:
         say("no job is like that; `outlast jobs` lists all of them")
     else:
         say("no job yet; `outlast run train.py` makes one")
+
+
+def _target(row: Mapping[str, Any]) -> str:
+    words: str = row["target"] or row.get("why") or ""
+    if not row["args"]:
+        return words
+    from outlast.cli.typed import quoted
+
+    return f"{words} {quoted(row['args'])}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from outlast.jobs.asked import Asked
+from outlast.jobs.asking import asked_by
 from outlast.jobs.delete import delete
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
@@ -93,7 +94,7 @@ class JobHandle:
         from outlast.jobs.evaluate import Wanted, evaluate
 
         rebuild = bool(options.pop("rebuild", False))
-        wanted = Wanted(Asked(target=target, args=tuple(args), **options), checkpoint, split, rebuild)
+        wanted = Wanted(asked_by({"target": target, "args": args, **options}), checkpoint, split, rebuild)
         return JobHandle(self._world, evaluate(self._world, self._job, wanted).job)
 
     def evaluations(self) -> list[dict[str, Any]]:
@@ -109,13 +110,18 @@ class JobHandle:
 def submit(target: str, args: Sequence[str] = (), **options: Any) -> JobHandle:
     """Submits `target` as `outlast run --detach` would; `options` are the fields of `outlast.jobs.asked.Asked`."""
     world = system_world()
-    return JobHandle(world, submit_asked(world, Asked(target=target, args=tuple(args), **options)).job)
+    return JobHandle(world, submit_asked(world, asked_by({"target": target, "args": args, **options})).job)
 
 
-def submit_many(many: Iterable[Asked]) -> list[JobHandle]:
-    """Many at once: the bundle is packed once per directory."""
+def submit_many(many: Iterable[Asked | Mapping[str, Any] | str]) -> list[JobHandle]:
+    """Many at once: the bundle is packed once per directory.
+
+    Each is a target, a dict of what `submit` takes (`{"target": "train.py", "args": ["--seed", "1"]}`), or an `Asked`. All
+    are looked at before the first one is submitted.
+    """
     world = system_world()
-    return [JobHandle(world, submitted.job) for submitted in submit_asked_many(world, many)]
+    wanted = [one if isinstance(one, Asked) else asked_by(one) for one in many]
+    return [JobHandle(world, submitted.job) for submitted in submit_asked_many(world, wanted)]
 
 
 def push(path: str, name: str = "", *, home: str | None = None) -> Named:

@@ -13,6 +13,7 @@ from pathlib import Path
 from outlast.bundle.python import choose_python
 from outlast.errors import OutlastError
 from outlast.host import health
+from outlast.jobs.doctor_clock import check_clock
 from outlast.jobs.doctor_homes import check_homes
 from outlast.jobs.doctor_local import check_machines, check_processes, check_supervisor
 from outlast.jobs.finding import Finding, bad, good, warning
@@ -175,6 +176,7 @@ CHECKS: tuple[Check, ...] = (
     check_python,
     check_programs,
     check_homes,
+    check_clock,
     check_supervisor,
     check_processes,
     check_machines,

@@ -1,4 +1,4 @@
-"""Doctor's look at homes: can each be reached, is it written as it must be, and what time is it there?"""
+"""Doctor's look at homes: can each be reached, and is it written as it must be?"""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from outlast.errors import Damaged, Denied, OutlastError, PreconditionFailed
 from outlast.folder.folder import nonce
 from outlast.folder.home import Home
-from outlast.jobs.finding import Finding, bad, good, warning
+from outlast.jobs.finding import Finding, bad, good
 from outlast.jobs.world import World
 
 PROBES = "doctor/"
-SKEW_SECONDS_MAX = 30.0
 
 
 def check_homes(world: World) -> Iterator[Finding]:
@@ -25,7 +24,6 @@ def home_findings(world: World, home: Home) -> Iterator[Finding]:
     key = f"{PROBES}{nonce(world.random)}"
     try:
         problem = _problem(home, key)
-        skew = home.store.now() - world.clock.now()
     except Denied as error:
         mend = error.hint or f"chmod u+rwx {shlex.quote(home.url)}"
         yield bad(name, error.message, mend)
@@ -37,10 +35,6 @@ def home_findings(world: World, home: Home) -> Iterator[Finding]:
         yield bad(name, problem, "OUTLAST_HOME on a local disk; NFS mounted with lookupcache=positive")
     else:
         yield good(name, "can be read and written, and refuses what came second")
-    if abs(skew) > SKEW_SECONDS_MAX:
-        yield warning(
-            "clock", f"this computer's differs from `{home.url}`'s by {skew:.0f} s", "timedatectl set-ntp true"
-        )
 
 
 def _problem(home: Home, key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random, SystemRandom
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Denied, NotFound, OutlastError, StoreError, UsageError
-from outlast.spec.plain_file import read_plain
+from outlast.spec.plain_file import read_plain, write_private
 
 if TYPE_CHECKING:  # `outlast jobs` makes a world too, and each of these costs it milliseconds
     from outlast.engines.engine import Engine
@@ -102,7 +103,7 @@ class World:
     def _write_homes(self, urls: list[str]) -> None:
         path = self.user_dir / "homes.json"
         temporary = path.with_name(f".homes-{os.getpid()}")
-        temporary.write_text(json.dumps(urls, indent=1))
+        write_private(temporary, json.dumps(urls, indent=1))
         try:
             temporary.replace(path)
         except IsADirectoryError as error:
@@ -180,7 +181,22 @@ def user_directory(environ: Mapping[str, str], *, make: bool = True) -> Path:
         raise Denied(
             f"`{path}` cannot be made: {error.strerror}", hint="set OUTLAST_DIR to a directory of your own"
         ) from error
+    _close(path / "cache")
     return path.absolute()
+
+
+def _close(path: Path) -> None:
+    """Made here, or whoever needs a directory in it first makes it as a parent, for all to read. One that cannot be closed is doctor's."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        try:
+            if path.lstat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                path.chmod(0o700)
+        except OSError:
+            return
+    except OSError:
+        return  # a disk that is full, or cannot be written: commands do without a cache
 
 
 def system_world(*, make: bool = True) -> World:

@@ -25,3 +25,10 @@ def read_plain(path: Path, bytes_max: int) -> bytes:
         return b"".join(pieces)
     finally:
         os.close(descriptor)
+
+
+def write_private(path: Path, text: str) -> None:
+    """For this user alone, whatever the umask and the directory allow."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)

@@ -35,6 +35,8 @@ class Setting:
 def _text(value: Any) -> str:
     if isinstance(value, str) and value and "\0" not in value:
         return value
+    if value == "":
+        raise UsageError("an empty value says nothing", hint="leave it out for the default, or give it a value")
     raise UsageError(f"{_seen(value)} is no text", hint='write it as `"text"`')
 
 

@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from outlast.spec.plain_file import read_plain
+from outlast.spec.plain_file import read_plain, write_private
 
 FILES_MAX = 1000
 LIST_BYTES_MAX = 16 << 20
@@ -25,7 +25,7 @@ def trust(path: Path, user_dir: Path) -> None:
     newest = dict(list(trusted.items())[-FILES_MAX:])
     user_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = user_dir / f".trusted-{os.getpid()}"
-    temporary.write_text(json.dumps(newest, indent=1))
+    write_private(temporary, json.dumps(newest, indent=1))
     temporary.replace(user_dir / "trusted.json")
 
 

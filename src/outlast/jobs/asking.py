@@ -1,0 +1,56 @@
+"""What a script asks for by name and value, as an Asked; a wrong name is answered with the legal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from typing import Any
+
+from outlast.errors import UsageError
+from outlast.jobs.asked import Asked
+
+_FIELDS = {field.name: field for field in fields(Asked)}
+_LISTS = frozenset(name for name, field in _FIELDS.items() if str(field.type).startswith("tuple["))
+_TABLES = frozenset(name for name, field in _FIELDS.items() if str(field.type).startswith("Mapping["))
+
+
+def asked_by(wanted: Mapping[str, Any] | str) -> Asked:
+    """A text alone is a target. Values are checked where the command line's are; here only that none is of another shape."""
+    if isinstance(wanted, str):
+        return Asked(target=wanted)
+    if not isinstance(wanted, Mapping):
+        raise UsageError(
+            f"a job is asked for by a target or a dict, not by a `{type(wanted).__name__}`",
+            hint='`submit_many([{"target": "train.py", "args": ["--seed", "1"]}, ...])`',
+        )
+    for name in wanted:
+        if name not in _FIELDS:
+            raise UsageError(f"there is no option `{name}`", hint=_legal(str(name)))
+    if not isinstance(wanted.get("target"), str):
+        raise UsageError("a job needs a `target`, and that is a text", hint='`"train.py"`, a module or a shell script')
+    return Asked(**{name: _shaped(name, value) for name, value in wanted.items()})
+
+
+def _shaped(name: str, value: Any) -> Any:
+    if name in _LISTS:
+        if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
+            raise UsageError(
+                f"`{name}` is a list of texts, not {value!r:.80}", hint=f"`{name}=[...]`, one text for each"
+            )
+        return tuple(str(one) for one in value)
+    if name in _TABLES and not isinstance(value, Mapping):
+        raise UsageError(f"`{name}` is a dict, not {value!r:.80}", hint=f'`{name}={{"NAME": "VALUE"}}`')
+    return value
+
+
+def _legal(name: str) -> str:
+    near = get_close_matches(name, _FIELDS, n=3)
+    if near:
+        return "did you mean " + " or ".join(f"`{one}`" for one in near) + "?"
+    return "there are " + ", ".join(_with_default(one) for one in _FIELDS if one != "drill")
+
+
+def _with_default(name: str) -> str:
+    default = _FIELDS[name].default
+    return f"`{name}`" if default is MISSING else f"`{name}={default!r}`"
