@@ -59,7 +59,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
         "zoneOperations",
         "zones",
     ),
-    "iam.v1": ("projects.roles", "projects.serviceAccounts", "roles"),
+    "iam.v1": ("permissions", "projects.roles", "projects.serviceAccounts", "roles"),
     "secretmanager.v1": ("projects.secrets", "projects.secrets.versions"),
     "serviceusage.v1": ("operations", "services"),
 }

@@ -46,7 +46,7 @@ class BucketPolicies:
         wanted = request.json()
         bindings = [_binding(one, self._authority) for one in wanted.get("bindings") or []]
         with self._authority.state.change() as document:
-            etag = wanted.get("etag")
+            etag = str(wanted.get("etag") or "").replace("-", "+").replace("_", "/")  # bytes, in either alphabet
             if etag and etag != self._shown(name)["etag"]:
                 raise condition_not_met()
             document["policies"][bucket_policy(name)] = bindings

@@ -38,6 +38,7 @@ DEMANDS: dict[str, tuple[str, ...]] = {
     "iam.projects.roles.delete": ("", "iam.roles.delete"),
     "iam.projects.roles.undelete": ("", "iam.roles.undelete"),
     "iam.roles.get": ("",),
+    "iam.permissions.queryTestablePermissions": ("",),
     "secretmanager.projects.secrets.create": ("", "secretmanager.secrets.create"),
     "secretmanager.projects.secrets.list": ("", "secretmanager.secrets.list"),
     "secretmanager.projects.secrets.get": (OF_SECRET, "secretmanager.secrets.get"),

@@ -27,7 +27,7 @@ def replace(authority: Authority, resource: str, wanted: dict[str, Any]) -> dict
     policy = wanted.get("policy") or {}
     bindings = [_binding(authority, one) for one in policy.get("bindings") or []]
     with authority.state.change() as document:
-        etag = policy.get("etag")
+        etag = str(policy.get("etag") or "").replace("-", "+").replace("_", "/")  # bytes, in either alphabet
         if etag and etag != shown(authority, resource)["etag"]:
             raise young(
                 "ABORTED",

@@ -45,6 +45,7 @@ ORIGINS: dict[str, dict[str, str]] = {
     f"{_ROLE}.patch": {"document": "update mask, etag"},
     f"{_ROLE}.delete": {"page": "kept for a week, and permits nothing"},
     f"{_ROLE}.undelete": {"page": "as it was"},
+    "iam.permissions.queryTestablePermissions": {"report": "asked for by gcloud before it makes a role"},
     "iam.roles.get": {"document": "fields", "guess": "only the permissions that the emulator can ask for"},
     f"{_SECRET}.create": {"document": "fields", "page": "rules of names, labels, replication is required"},
     f"{_SECRET}.list": {"document": "paging", "page": "filter by a label"},

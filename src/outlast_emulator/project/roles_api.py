@@ -41,6 +41,8 @@ class RolesApi:
         yield Route("iam.projects.roles.patch", "PATCH", one, self.patch)
         yield Route("iam.projects.roles.delete", "DELETE", one, self.delete)
         yield Route("iam.projects.roles.undelete", "POST", one + ":undelete", self.undelete)
+        testable = "iam.permissions.queryTestablePermissions"
+        yield Route(testable, "POST", "/v1/permissions:queryTestablePermissions", self.testable)
         yield Route("iam.roles.get", "GET", "/v1/roles/{role}", self.get_predefined)
 
     def create(self, request: Request) -> Response:
@@ -99,6 +101,11 @@ class RolesApi:
         if name not in ROLES:
             raise _unknown(name)
         return answer({"name": name, "title": name, "stage": "GA", "includedPermissions": sorted(ROLES[name])})
+
+    def testable(self, request: Request) -> Response:
+        """Those that the emulator's roles are made of; gcloud asks before it makes a role."""
+        known = sorted({permission for permissions in ROLES.values() for permission in permissions})
+        return answer({"permissions": [{"name": name, "stage": "GA"} for name in known]})
 
     def _set_deleted(self, request: Request, *, deleted: bool) -> Response:
         name = self._known(request)
