@@ -289,8 +289,8 @@ def test_a_number_that_is_too_small_is_answered_with_the_legal_ones_and_named_on
     assert user.outlast("run", "--cpus", "-1", "train.py").err.startswith(
         "error: `--cpus -1` is not between 1 and 4,096\n"
     )
-    assert user.outlast("run", "--gpus", "L4", "train.py").err.startswith(
-        "error: `--gpus` is a whole number, not `L4`\n"
+    assert user.outlast("run", "--gpus", "L 4", "train.py").err.startswith(
+        "error: `--gpus` is a number, a type, or both, not `L 4`\n"
     )
 
 

@@ -10,7 +10,8 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
-from outlast.cli.target_options import OLDER_NAMES, asked, machine_options, setting_option
+from outlast.cli.setting_option import setting_option
+from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put, put_json, say, shown
 from outlast.cli.words import count, duration, money
 from outlast.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, UsageError

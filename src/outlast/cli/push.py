@@ -12,8 +12,8 @@ from outlast.cli.app import Command
 from outlast.cli.datasets import say_left_out
 from outlast.cli.options import cloud_key_option, json_option
 from outlast.cli.progress import shown_progress
+from outlast.cli.setting_option import setting_option
 from outlast.cli.table import render
-from outlast.cli.target_options import setting_option
 from outlast.cli.terminal import paint, put, put_json, say, width
 from outlast.cli.words import age, count, duration, size
 from outlast.errors import EXIT_DONE, UsageError
@@ -60,7 +60,7 @@ def command(path: str | None, name: str, listing: bool, forget: tuple[str, ...],
     with shown_progress() as on_progress:
         from outlast.jobs.push import push_named
 
-        prepared = world.prepare_home(home_of(settings), settings["project"], settings["region"])
+        prepared = world.prepare_home(home_of(settings), settings["project"], settings["region"].partition(",")[0])
         named = push_named(world, path, name, prepared.url, on_progress)
     for note in prepared.notes:
         say(note)

@@ -12,7 +12,8 @@ from outlast.cli.environment_options import say_equipment
 from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
 from outlast.cli.progress import shown_progress
-from outlast.cli.target_options import OLDER_NAMES, asked, machine_options, setting_option
+from outlast.cli.setting_option import setting_option
+from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put_json, say, shown
 from outlast.cli.words import count, duration, money, size
 from outlast.errors import EXIT_DONE, EXIT_INTERRUPTED
@@ -123,7 +124,7 @@ def _state(world: World, job: Job) -> str:
 def say_plan(planned: Plan, seconds: float) -> None:
     """Where it runs, with which Python, what was shipped, what it costs, its limit, and how to stop it."""
     spec = planned.spec
-    for note in planned.prepared.notes:
+    for note in (*planned.prepared.notes, *planned.notes):
         say(note)
     say_shipped(planned, f" in {duration(seconds - planned.equipment.seconds)}")
     machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")

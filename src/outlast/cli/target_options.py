@@ -11,14 +11,16 @@ import click
 
 from outlast.cli.data_options import data_asked, data_options
 from outlast.cli.environment_options import environment_asked, environment_flags, environment_options
-from outlast.cli.options import Value, cloud_key_option
+from outlast.cli.options import cloud_key_option
+from outlast.cli.rent_options import rent_asked, rent_flags, rent_options
+from outlast.cli.setting_option import setting_option
 from outlast.errors import UsageError
 
 if TYPE_CHECKING:
     from outlast.jobs.asked import Asked
     from outlast.jobs.world import World
 
-OLDER_NAMES = {"resume": "from", "gpu-spec": "gpus", "labels": "label"}
+OLDER_NAMES = {"resume": "from", "gpu-spec": "gpus", "labels": "label", "project-id": "project"}
 """What seasoned hands type; see DESIGN: one name each, older names as hidden aliases."""
 
 SETTINGS = (
@@ -26,7 +28,6 @@ SETTINGS = (
     "home",
     "bucket",
     "project",
-    "region",
     "cpus",
     "gpus",
     "retries",
@@ -40,19 +41,6 @@ SETTINGS = (
 """Options whose value may also come from a variable or a file (see `outlast config`)."""
 
 
-def setting_option(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
-    """An option that a file may set too: its values are those that the file may have."""
-
-    def read(value: str) -> Any:
-        from outlast.spec.settings import BY_NAME
-
-        return BY_NAME[name].read(value)
-
-    return click.option(
-        f"--{name}", name.replace("-", "_"), type=Value(name, read, "legal"), metavar=metavar, help=text
-    )
-
-
 def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
     """What `run` and `drill` have in common."""
     for option in reversed(
@@ -61,10 +49,11 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
             setting_option("home", "URL", "The home that keeps the job: a directory, or `gs://BUCKET`."),
             setting_option("bucket", "NAME", "The same as `--home gs://NAME`; made if it is not there."),
             setting_option("project", "PROJECT", "The Google Cloud project that pays; gcloud's if not said."),
-            setting_option("region", "REGION", "Where the bucket is made, and the machines are; `us-central1`."),
             cloud_key_option,
-            setting_option("cpus", "N", "CPUs that it may use; 1 if not said."),
-            setting_option("gpus", "N", "GPUs that it may use; 0 if not said."),
+            setting_option("cpus", "N", "CPUs that it may use; 1 if not said, 8 where machines are rented."),
+            setting_option(
+                "gpus", "GPUS", "GPUs that it may use: `2`, and where rented `L4` or `4xA100`; 0 if not said."
+            ),
             click.option("--env", "env", multiple=True, metavar="K=V", help="A variable for the trainer; repeatable."),
             click.option(
                 "--env-plain",
@@ -98,7 +87,7 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
         )
     ):
         callback = option(callback)
-    return environment_options(data_options(callback))
+    return environment_options(data_options(rent_options(callback)))
 
 
 def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
@@ -115,7 +104,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     flags["env"] = dict(
         [*map(parse_env, given.get("env", ())), *map(parse_env_plain, given.get("env_plain", ()))],
     )
-    flags |= environment_flags(given)
+    flags |= environment_flags(given) | rent_flags(given)
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
     return Asked(
         target=target,
@@ -129,8 +118,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         env=settings["env"],
         home=home_of(settings),
         project=settings["project"],
-        region=settings["region"],
-        cpus=settings["cpus"],
+        cpus=settings["cpus"] if settings.source("cpus") != "default" else None,
         gpus=settings["gpus"],
         retries=settings["retries"],
         max_run_seconds=settings["max-run"],
@@ -142,6 +130,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         continue_steps=bool(given.get("continue_steps")),
         notify=tuple(settings["notify"]),
         secrets=dict(parse_secret(one, directory) for one in given.get("secrets", ())),
+        **rent_asked(settings, given),
         **environment_asked(settings),
         **data_asked(given),
     )

@@ -39,6 +39,9 @@ class Cause(enum.Enum):
     FAILED = "failed"
     PREEMPTED = "preempted"
     STALLED = "stalled"
+    EDITED = "edited"
+    """Its code was changed, and its user wanted it to begin again with that."""
+
     KILLED = "killed"
     """The trainer alone, by somebody outside: the machine is well, and the job goes on."""
 
@@ -65,6 +68,11 @@ class LaunchRecord:
     deadline_at: float
     bundle: str
     usd_per_hour: float = 0.0
+    """Of one machine with its disk; 0: nothing, or nobody knows."""
+
+    max_cost_usd: float | None = None
+    """What all attempts of the job, those of earlier launches too, may cost together; None: no limit."""
+
     resume_from: str = ""
     """A kept checkpoint's name, when `resume --checkpoint` asked for another than the newest."""
 
@@ -165,7 +173,12 @@ class Head:
     reason: str = ""
     """In a person's words, for a final state that needs some."""
 
+    edit: str = ""
+    """The newest wish to change the code that was carried out: the end of its key."""
+
     edited_at_step: int | None = None
+    """Where the job was when its code was changed for the first time."""
+
     ops: tuple[str, ...] = ()
 
 
@@ -241,6 +254,11 @@ class Request:
     launch: int
     at: float
     deadline_at: float | None = None
+    bundle: str = ""
+    """Of a wish to change the code: the new one."""
+
+    restart: bool = False
+    """The trainer is to begin again with it, from its newest checkpoint."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,36 @@ class Asked:
     home: str | None = None
     project: str = ""
     region: str = ""
-    cpus: int = 1
-    gpus: int = 0
+    """One, or several in the order in which they are tried, with commas between them; the first is the bucket's."""
+
+    cpus: int | None = None
+    """None: 1, or what a rented machine usually has."""
+
+    gpus: int | str = 0
+    """How many; `L4` or `4xA100`: of which type, where machines are rented."""
+
+    machine_type: str = ""
+    """Of a machine that is rented; empty: chosen by the catalog. So it is with what follows."""
+
+    zones: tuple[str, ...] = ()
+    exclude_zones: tuple[str, ...] = ()
+    spot: bool = True
+    disk_gb: int | None = None
+    disk_type: str = ""
+    image: str = ""
+    """A family, an image, or `PROJECT/FAMILY`."""
+
+    service_account: str = ""
+    network: str = ""
+    external_ip: bool = True
+    linger_seconds: float = 0.0
+    max_cost_usd: float | None = None
+    force: bool = False
+    """The catalog's objections are passed over."""
+
+    said: tuple[str, ...] = ()
+    """Options about rented machines that were typed: an engine that has its machines refuses them."""
+
     retries: int = 0
     max_run_seconds: float = MAX_RUN_SECONDS_DEFAULT
     stall_seconds: float | None = None

@@ -144,7 +144,7 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
     packed = Packed(head.bundle, 0, 0, 0, commit=of.provenance.commit, dirty=of.provenance.dirty)
     equipment = Equipment(interpreter, of.python, of.environment)
     prepared = Prepared(trained.home.url)
-    return Plan(spec, trained.home, packed, asked, prune, prepared, equipment, checked.secrets, given)
+    return Plan(spec, trained.home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes)
 
 
 def _refuse_code(asked: Asked, trained: Job) -> None:

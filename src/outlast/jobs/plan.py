@@ -20,12 +20,13 @@ from outlast.jobs.asked import Asked
 from outlast.jobs.code import choose_code, ship_code
 from outlast.jobs.environment import Equipment, equip, equipment_like
 from outlast.jobs.inputs import Inputs, check_inputs, datasets_of, ship_datasets
+from outlast.jobs.machine import find_machine
 from outlast.jobs.notify import checked_notify
 from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
 from outlast.spec.notify import is_reference
 from outlast.spec.progress import OnProgress, silent
-from outlast.spec.spec import Machine, Provenance, Spec
+from outlast.spec.spec import Provenance, Spec
 from outlast.spec.target import parse_target
 from outlast.store.registry import Prepared
 
@@ -59,6 +60,9 @@ class Plan:
     given: tuple[Given, ...] = ()
     """The datasets, and what is worth saying about them."""
 
+    notes: tuple[str, ...] = ()
+    """What is worth saying about the machine."""
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -72,29 +76,33 @@ class Checked:
     fields: Mapping[str, Any]
     """Those of the spec that are as they were asked for, whatever the job's code is."""
 
+    notes: tuple[str, ...] = ()
+    """About the machine."""
+
 
 def check(world: World, asked: Asked, here: Path, code: Path) -> Checked:
     engine = world.engine(asked.on or ENGINE_DEFAULT)
-    machine = Machine(asked.cpus, asked.gpus)
-    engine.check(machine, workers=1)
+    found = find_machine(world, asked, engine)
+    engine.check(found.machine, workers=1)
     inputs = check_inputs(asked, here, engine, code)
     references = secrets.checked(asked.secrets, asked.env, here, engine)
     notify = checked_notify(asked.notify, here, world, engine)
     fields = {
         "args": asked.args,
         "engine": engine.name,
-        "machine": machine,
+        "machine": found.machine,
         "labels": dict(asked.labels),
         "env": dict(asked.env),
         "retries": asked.retries,
         "max_run_seconds": asked.max_run_seconds,
+        "max_cost_usd": asked.max_cost_usd,
         "stall_seconds": asked.stall_seconds,
         "resume_args": asked.resume_args,
         "secrets": references,
         "notify": notify,
     }
     values = secrets.read_values(world, [*references.values(), *filter(is_reference, notify)])
-    return Checked(engine, inputs, values, fields)
+    return Checked(engine, inputs, values, fields, found.notes)
 
 
 def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress: OnProgress = silent) -> Plan:
@@ -106,7 +114,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     name = asked.name or name_of_target(asked.target)
     checked = check(world, asked, here, directory)
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
-    prepared = shipped.prepared if shipped else world.prepare_home(asked.home, asked.project, asked.region)
+    prepared = shipped.prepared if shipped else _prepared(world, asked)
     home = world.home(prepared.url)
     prune = shipped.prune if shipped else newest_prune(home.store)
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
@@ -142,7 +150,12 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
         drill=asked.drill,
         **checked.fields,
     )
-    return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given)
+    return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes)
+
+
+def _prepared(world: World, asked: Asked) -> Prepared:
+    """A bucket is made in the first region."""
+    return world.prepare_home(asked.home, asked.project, asked.region.partition(",")[0])
 
 
 def _inside(path: str, option: str, directory: Path) -> str:

@@ -20,6 +20,7 @@ from outlast.jobs.asked import Asked
 from outlast.jobs.elsewhere import is_elsewhere
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.job_names import add_name
+from outlast.jobs.machine import first_region
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.secrets import keep_for
 from outlast.jobs.settle import hold, settle
@@ -108,15 +109,18 @@ def _spec(job: Job, spec: Spec) -> tuple[Spec, bool]:
 
 def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **changes: object) -> LaunchRecord:
     """The record with the first free number from `number` on, written; of the first launch, the one that is there already."""
+    machine = first_region(spec.machine)
     record = LaunchRecord(
         launch=number,
         id=nonce(job.folder.random),
         engine=engine,
         workers=spec.workers,
-        machine=spec.machine,
+        machine=machine,
         launched_at=now,
         deadline_at=now + spec.max_run_seconds,
         bundle=spec.bundle,
+        usd_per_hour=machine.rented.usd_per_hour if machine.rented else 0.0,
+        max_cost_usd=spec.max_cost_usd,
     )
     while True:
         record = replace(record, **changes)  # type: ignore[arg-type]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from outlast.errors import UsageError
+from outlast.spec import renting
 from outlast.spec.duration import parse_duration
 from outlast.spec.environment import check_env
-from outlast.spec.machine import CPUS_MAX, GPUS_MAX, parse_count
+from outlast.spec.machine import CPUS_MAX, parse_count
 from outlast.spec.names import check_label, check_name, shown
 from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT
 
@@ -95,12 +95,6 @@ def _bucket(value: str) -> str:
     return name
 
 
-def _region(value: str) -> str:
-    if not re.fullmatch(r"[a-z]+-[a-z]+[0-9]+|us|eu|asia|[a-z]+[0-9]+", value):
-        raise UsageError(f"{_seen(value)} is no region", hint="write it as `us-central1` or `europe-west4`")
-    return value
-
-
 def _table(check: Callable[[str, str], tuple[str, str]]) -> Callable[[Any], dict[str, str]]:
     def read(value: Any) -> dict[str, str]:
         if isinstance(value, str):
@@ -128,12 +122,24 @@ SETTINGS = (
     Setting("home", _text, variable="OUTLAST_HOME", guarded=True),
     Setting("bucket", lambda value: _bucket(_text(value)), variable="OUTLAST_BUCKET", guarded=True),
     Setting("project", _text, "", variable="OUTLAST_PROJECT", guarded=True),
-    Setting("region", lambda value: _region(_text(value)), "", variable="OUTLAST_REGION"),
+    Setting("region", renting.read_regions, "", variable="OUTLAST_REGION"),
     Setting("cloud-key", _text, "", variable="OUTLAST_CLOUD_KEY", guarded=True),
     Setting("name", lambda value: check_name(_text(value)), "", variable="OUTLAST_NAME"),
     Setting("on", _text, "local", variable="OUTLAST_ON"),
     Setting("cpus", _count("--cpus", 1, CPUS_MAX), 1, variable="OUTLAST_CPUS"),
-    Setting("gpus", _count("--gpus", 0, GPUS_MAX), 0, variable="OUTLAST_GPUS"),
+    Setting("gpus", renting.read_gpus, 0, variable="OUTLAST_GPUS"),
+    Setting("machine-type", renting.read_machine_type, "", variable="OUTLAST_MACHINE_TYPE"),
+    Setting("zone", renting.read_zones, (), variable="OUTLAST_ZONE"),
+    Setting("exclude-zone", renting.read_zones, (), variable="OUTLAST_EXCLUDE_ZONE"),
+    Setting("spot", renting.read_flag, True, variable="OUTLAST_SPOT"),
+    Setting("disk-gb", renting.read_disk_gb, None, variable="OUTLAST_DISK_GB"),
+    Setting("disk-type", renting.read_disk_type, "", variable="OUTLAST_DISK_TYPE"),
+    Setting("image", renting.read_image, "", variable="OUTLAST_IMAGE"),
+    Setting("service-account", renting.read_service_account, "", variable="OUTLAST_SERVICE_ACCOUNT", guarded=True),
+    Setting("network", renting.read_network, "", variable="OUTLAST_NETWORK"),
+    Setting("external-ip", renting.read_flag, True, variable="OUTLAST_EXTERNAL_IP"),
+    Setting("max-cost", renting.read_max_cost, None, variable="OUTLAST_MAX_COST"),
+    Setting("linger", _duration, 0.0, variable="OUTLAST_LINGER"),
     Setting("retries", _count("--retries", 0, RETRIES_MAX), 0, variable="OUTLAST_RETRIES"),
     Setting(
         "max-run", lambda value: parse_max_run(_number_text(value)), MAX_RUN_SECONDS_DEFAULT, variable="OUTLAST_MAX_RUN"

@@ -174,6 +174,9 @@ class Spec:
     env: Mapping[str, str] = field(default_factory=dict)
     retries: int = 0
     max_run_seconds: float = MAX_RUN_SECONDS_DEFAULT
+    max_cost_usd: float | None = None
+    """The most that all its attempts together may cost; None: no limit but that of time."""
+
     stall_seconds: float | None = None
     """None: measured (see STALL_GAPS_MAX); 0: off."""
 

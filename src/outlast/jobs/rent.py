@@ -1,0 +1,134 @@
+"""Between what was asked and the machine that is rented: the catalog's choice, the image that is meant, the price."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from outlast.catalog.choose import Choice, Wish, choose
+from outlast.catalog.prices import Billed, Price, price
+from outlast.catalog.table import Catalog, catalog
+from outlast.errors import UsageError
+from outlast.jobs.machine import Found
+from outlast.spec.machine import parse_gpus
+from outlast.spec.spec import Machine, Rented
+
+if TYPE_CHECKING:
+    from outlast.jobs.asked import Asked
+    from outlast.jobs.world import World
+
+DISK_GB_DEFAULT = 50
+DISK_GB_DEFAULT_WITH_GPUS = 100
+"""A driver, CUDA and a framework take half of it."""
+
+RUNNER = "outlast-runner"
+"""The service account that `outlast init` makes."""
+
+
+def rent(world: World, asked: Asked) -> Found:
+    """UsageError, with what there is instead, for what the catalog does not have."""
+    from outlast.catalog.images import find_image
+    from outlast.google.connect import connect
+    from outlast.google.project import project_of
+
+    known = catalog()
+    gpus, gpu_type = parse_gpus(str(asked.gpus))
+    regions = tuple(one for one in (asked.region or world.environ.get("REGION", "")).split(",") if one)
+    wish = Wish(
+        cpus=asked.cpus,
+        gpus=gpus,
+        gpu=gpu_type,
+        machine_type=asked.machine_type,
+        regions=regions if asked.region or not asked.zones else (),
+        zones=asked.zones,
+        exclude_zones=asked.exclude_zones,
+        spot=asked.spot,
+        disk_type=asked.disk_type,
+        force=asked.force,
+    )
+    choice = choose(known, wish)
+    transport = connect(world.environ)
+    project = project_of(asked.project, world.environ, transport)
+    image = find_image(transport, known, project, asked.image or choice.image)
+    if image.architecture and image.architecture != _architecture(known, choice) and not asked.force:
+        raise UsageError(
+            f"image `{image.path}` is {image.architecture}, and `{choice.machine.name}` is not",
+            hint="another `--image`, or another `--machine-type`",
+        )
+    disk_gb = _disk_gb(asked.disk_gb, image.disk_gb, choice)
+    rented = Rented(
+        project=project,
+        regions=choice.regions,
+        machine_type=choice.machine.name,
+        zones=choice.zones,
+        accelerator=choice.gpu.cloud_name if choice.gpu else "",
+        accelerator_built_in=bool(choice.machine.gpu),
+        spot=asked.spot,
+        disk_gb=disk_gb,
+        disk_type=choice.disk_type,
+        image=image.path,
+        service_account=asked.service_account or runner_of(project),
+        network=asked.network,
+        external_ip=asked.external_ip,
+        linger_seconds=asked.linger_seconds,
+    )
+    machine = in_region(Machine(choice.machine.cpus, choice.gpus, rented), rented.regions[0], narrow=False)
+    assert machine.rented is not None
+    if asked.max_cost_usd is not None and not machine.rented.usd_per_hour:
+        raise UsageError(
+            f"no price of `{rented.machine_type}` in `{rented.regions[0]}` is known, so `--max-cost` could not be kept",
+            hint="leave `--max-cost` out, and let `--max-run` end it",
+        )
+    return Found(machine, (*choice.notes, *([image.note] if image.note else ())))
+
+
+def _architecture(known: Catalog, choice: Choice) -> str:
+    family = known.families.get(choice.machine.family)
+    return family.architecture if family else "x86_64"
+
+
+def _disk_gb(asked_gb: int | None, image_gb: int, choice: Choice) -> int:
+    if asked_gb is None:
+        return max(image_gb, DISK_GB_DEFAULT_WITH_GPUS if choice.gpu else DISK_GB_DEFAULT)
+    if asked_gb < image_gb:
+        raise UsageError(
+            f"`--disk-gb {asked_gb}` is less than the {image_gb} GB of its image", hint=f"`--disk-gb {image_gb}`"
+        )
+    return asked_gb
+
+
+def runner_of(project: str) -> str:
+    """A project of a domain, `example.com:name`, has its accounts under both."""
+    domain, colon, name = project.rpartition(":")
+    return (
+        f"{RUNNER}@{name}.{domain}.iam.gserviceaccount.com" if colon else f"{RUNNER}@{project}.iam.gserviceaccount.com"
+    )
+
+
+def in_region(machine: Machine, region: str, *, narrow: bool = True) -> Machine:
+    """The machine as it is rented in that region of its list: its price is that region's, and its zones, if `narrow`."""
+    if machine.rented is None:
+        return machine
+    rented = machine.rented
+    if narrow:
+        zones = tuple(zone for zone in rented.zones if zone.rpartition("-")[0] == region)
+        rented = replace(rented, regions=(region,), zones=zones)
+    now, on_demand = (quoted(machine, region, spot=spot) for spot in (rented.spot, False))
+    rented = replace(
+        rented,
+        usd_per_hour=now.total if now else 0.0,
+        usd_per_hour_on_demand=on_demand.total if on_demand else 0.0,
+    )
+    return replace(machine, rented=rented)
+
+
+def quoted(machine: Machine, region: str, *, spot: bool) -> Price | None:
+    """What an hour of it costs; None: the catalog does not know."""
+    assert machine.rented is not None
+    rented, known = machine.rented, catalog()
+    machine_type = known.machine(rented.machine_type)
+    gpu = next((one for one in known.gpus.values() if one.cloud_name == rented.accelerator), None)
+    if machine_type is None or (rented.accelerator and gpu is None):
+        return None
+    billed = Billed(machine_type, gpu, machine.gpus, rented.disk_type, rented.disk_gb, rented.external_ip)
+    return price(known, billed, region, spot=spot)
