@@ -206,7 +206,7 @@ class Instances:
                 found.document["status"] = "STAGING"
             found.state["boots"] = found.state.get("boots", 0) + 1
             compute.resources.save(found)
-        guest = compute.boot(found)
+        guest = compute.contents.boot(found)
         with compute.database.write():
             found = compute.resources.by_id(number)
             if found is None or "ending" in found.state:
