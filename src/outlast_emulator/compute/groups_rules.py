@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from outlast_emulator.compute import groups_names
-from outlast_emulator.compute.scheduling_rules import is_preemptible, refused, termination_action
+from outlast_emulator.compute import groups_names, rules
+from outlast_emulator.compute.rules import refused
+from outlast_emulator.compute.scheduling_rules import is_preemptible, termination_action
 from outlast_emulator.errors import invalid
 from outlast_emulator.switches import Switches
 
@@ -16,7 +17,6 @@ EVEN, BALANCED, ANY, ANY_SINGLE_ZONE = "EVEN", "BALANCED", "ANY", "ANY_SINGLE_ZO
 FLEXIBLE_SHAPES = (BALANCED, ANY, ANY_SINGLE_ZONE)
 SIZE_MAX = {True: 2000, False: 1000}
 """Regional or not -> the most machines that a group may have."""
-NAME = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
 CUSTOM_TYPE = re.compile(r"(?:[a-z0-9]+-)?custom-.*")
 AUTOHEALING_DELAY_SECONDS_MAX = 3600
 
@@ -70,10 +70,7 @@ OUTPUT_ONLY = (
 
 
 def _checked_name(body: Mapping[str, Any], field: str) -> str:
-    name = str(body.get("name") or "")
-    if NAME.fullmatch(name) is None:
-        raise refused(f"{field}.name", name, f"Must be a match of regex '{NAME.pattern}'")
-    return name
+    return rules.check_name(body.get("name"), f"{field}.name")
 
 
 def _checked_base(body: Mapping[str, Any], name: str, field: str) -> str:
@@ -205,8 +202,7 @@ def _check_flexibility(group: Mapping[str, Any], place: Place, template: Mapping
         raise refused(name, "", f"Instance flexibility policy is not supported with target distribution shape {shape}.")
     for key, one in group["instanceFlexibilityPolicy"].get("instanceSelections", {}).items():
         place_name = f"{name}.instanceSelections[{key}]"
-        if NAME.fullmatch(key) is None:
-            raise refused(place_name, key, f"Must be a match of regex '{NAME.pattern}'")
+        rules.check_name(key, place_name)
         types = one.get("machineTypes", [])
         if not types:
             raise refused(f"{place_name}.machineTypes", "", "Instance selection must have at least one machine type.")

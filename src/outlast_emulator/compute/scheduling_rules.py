@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from outlast_emulator.errors import ApiError, invalid
+from outlast_emulator.compute.rules import refused
+from outlast_emulator.errors import invalid
 from outlast_emulator.switches import Switches
 
 SPOT = "SPOT"
@@ -17,11 +18,6 @@ RUN_SECONDS_MIN = 30
 RUN_SECONDS_MAX = 120 * 24 * 3600
 STANDARD_STOP_SECONDS = 120.0
 SPOT_STOP_SECONDS = 30.0
-
-
-def refused(field: str, value: Any, why: str) -> ApiError:
-    """Google's sentence for a body that cannot be."""
-    return invalid(f"Invalid value for field '{field}': '{value}'. {why}")
 
 
 def model_of(scheduling: Mapping[str, Any]) -> str:
