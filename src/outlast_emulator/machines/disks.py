@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import subprocess
 import threading
 from pathlib import Path
@@ -131,12 +132,18 @@ def copy_tree(source: Path, target: Path) -> None:
     """With owners, devices and attributes where this may be done: an overlay keeps its deletions in them."""
     target.mkdir(mode=0o755, parents=True, exist_ok=True)
     if os.geteuid() != 0:
-        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True, ignore=_no_files)
         return
     command = ["cp", "-a", "--reflink=auto", f"{source}/.", str(target)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=COPY_SECONDS_MAX)
     if done.returncode != 0:
         raise MachineError(f"`{source}` could not be copied: {done.stderr.strip()[-500:]}")
+
+
+def _no_files(directory: str, names: list[str]) -> list[str]:
+    """Pipes and sockets, which are nothing without their processes."""
+    modes = {name: os.lstat(os.path.join(directory, name)).st_mode for name in names}
+    return [name for name, mode in modes.items() if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)]
 
 
 def tree_bytes(path: Path) -> int:

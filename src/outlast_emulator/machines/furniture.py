@@ -20,8 +20,9 @@ EMPTY = {"home": 0o755, "root": 0o700, "tmp": 0o1777, "var/tmp": 0o1777, "var/lo
 HIDDEN = ("/var/lib/outlast", "/etc/outlast", "/media", "/lost+found", "/.dockerenv")
 
 POWER = """#!/bin/bash
-# Turns this machine off or starts it again: process number one takes the same signals as systemd.
+# Turns this machine off or starts it again: its process number one is told, with the number of the signal that systemd takes.
 set -u
+tell() { TELL; }
 name=${0##*/}
 force=no time=now
 case $name in halt) number=3 ;; reboot) number=5 ;; *) number=4 ;; esac
@@ -32,27 +33,28 @@ for word in "$@"; do
     -h | -P | -p | --poweroff) number=4 ;;
     -H | --halt) number=3 ;;
     -r | --reboot) number=5 ;;
-    -c) [ -e /run/shutdown.pid ] && kill "$(cat /run/shutdown.pid)"; rm -f /run/shutdown.pid; exit 0 ;;
+    -c) [ -e RUN/shutdown.pid ] && kill "$(cat RUN/shutdown.pid)"; rm -f RUN/shutdown.pid; exit 0 ;;
     -k | -w | --wtmp-only) exit 0 ;;
     now | +[0-9]* | [0-9]*:[0-9]*) [ "$name" = shutdown ] && time=$word ;;
   esac
 done
 [ "$force" = yes ] && number=$((number + 10))
 case $time in
-  now | +0) exec kill -s $(($(kill -l RTMIN) + number)) 1 ;;
+  now | +0) tell; exit ;;
   +*) seconds=$((${time#+} * 60)) ;;
   *) seconds=$((($(date -d "$time" +%s) - $(date +%s) + 86400) % 86400)) ;;
 esac
 (
   exec </dev/null >/dev/null 2>&1
-  echo "$BASHPID" >/run/shutdown.pid
+  echo "$BASHPID" >RUN/shutdown.pid
   trap 'kill $!; exit' TERM
   sleep "$seconds" & wait
-  kill -s $(($(kill -l RTMIN) + number)) 1
+  tell
 ) &
 disown
 echo "Shutdown scheduled in $seconds seconds, use 'shutdown -c' to cancel."
 """
+BY_SIGNAL = 'kill -s "$(($(kill -l RTMIN) + number))" 1'
 POWER_NAMES = ("poweroff", "halt", "reboot", "shutdown")
 
 
@@ -65,15 +67,16 @@ def make(layer: Path, hidden: Sequence[str]) -> None:
         os.setxattr(path, OPAQUE, b"y")
     for place in sorted(hidden):
         _hide(layer, Path(place))
-    write_programs(*_program_directories(layer))
+    for directory in _program_directories(layer):
+        write_programs(directory)
 
 
-def write_programs(*directories: Path) -> None:
-    for directory in directories:
-        for name in POWER_NAMES:
-            path = directory / name
-            path.write_text(POWER)
-            path.chmod(0o755)
+def write_programs(directory: Path, tell: str = BY_SIGNAL, run: str = "/run") -> None:
+    """`tell`: the words of bash that pass `$number` on to the machine's init; `run`: where it keeps what lasts until then."""
+    for name in POWER_NAMES:
+        path = directory / name
+        path.write_text(POWER.replace("TELL", tell).replace("RUN", run))
+        path.chmod(0o755)
 
 
 def _program_directories(layer: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from outlast_emulator.machines import furniture
+from outlast_emulator.machines import furniture, leftovers
 from outlast_emulator.machines.disks import Disks
 from outlast_emulator.machines.errors import DiskInUse
 from outlast_emulator.machines.lines import Lines
@@ -41,15 +41,17 @@ class Boot:
 
 
 class MachineHost:
-    """`kind` is `isolated` (root on Linux) or `plain`. One host per data directory: an emulator's data has one owner."""
+    """`kind` is `isolated`, as root on Linux, or `plain` elsewhere (see `plain`). One host per data directory: an emulator's data
+    has one owner. As root there is no way to `plain` but to ask for it: scripts of machines turn off whatever they run on."""
 
-    def __init__(self, data: Path, listen: Listen | None = None) -> None:
+    def __init__(self, data: Path, listen: Listen | None = None, *, kind: str = "") -> None:
         self.data = data.resolve()
-        self.kind = "isolated"
+        self.kind = kind or ("isolated" if sys.platform == "linux" and os.geteuid() == 0 else "plain")
         self._listen = listen
         self._lock = threading.Lock()
         self._machines: dict[str, Machine] = {}
-        self.disks = Disks(self.data)
+        self.disks = Disks(self.data, flat=self.kind == "plain")
+        leftovers.end(self.data)
         self.disks.clean()
         self._hidden = furniture.to_hide(self.data)
 
@@ -127,9 +129,11 @@ class MachineHost:
                 cwd="/",
                 env={"PATH": os.defpath},
             )
-        machine = Machine(boot.name, launcher, Lines(ours), disk)
+        leftovers.note(disk, launcher.pid)
+        machine = Machine(boot.name, self.kind, launcher, Lines(ours), disk)
         machine.tell(
             {
+                "kind": self.kind,
                 "name": boot.name,
                 "directory": str(self.data),
                 "disk": boot.disk_id,

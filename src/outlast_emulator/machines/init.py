@@ -22,7 +22,7 @@ TICK_SECONDS = 0.02
 
 OFF, REBOOT = 0, 3
 CODES = {OFF: "off", REBOOT: "reboot"}
-_FIRST = int(getattr(signal, "SIGRTMIN", signal.SIGUSR1))
+_FIRST = int(getattr(signal, "SIGRTMIN", 34))
 ORDERLY = {_FIRST + 3: OFF, _FIRST + 4: OFF, _FIRST + 5: REBOOT}
 AT_ONCE = {_FIRST + 13: OFF, _FIRST + 14: OFF, _FIRST + 15: REBOOT}
 
@@ -30,9 +30,18 @@ Script = Callable[[str, Mapping[str, str]], int]
 """Runs the scripts of a kind in the process that calls it, for computers without Google's program."""
 
 
+Everybody = Callable[[int], bool]
+"""Sends a signal to all other processes of the machine; False: there is none."""
+
+
 class Init:
-    def __init__(self, told: Lines, environment: Mapping[str, str], own: Script | None) -> None:
+    def __init__(
+        self, told: Lines, environment: Mapping[str, str], own: Script | None, everybody: Everybody, power: int = -1
+    ) -> None:
+        """`power`: a file from which the numbers of the signals below may be read too, where signals cannot be sent."""
         self._told = told
+        self._signal_all = everybody
+        self._power = power
         self._environment = dict(environment)
         self._own = own
         self._awake, wakes = os.pipe()
@@ -40,7 +49,7 @@ class Init:
         os.set_blocking(wakes, False)
         self._signals: list[int] = []
         signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, *ORDERLY, *AT_ONCE):
+        for number in self._heard():
             signal.signal(number, lambda received, _: self._signals.append(received))
 
     def run(self) -> int:
@@ -56,7 +65,7 @@ class Init:
     def _wait(self) -> tuple[int | None, float]:
         """(why the machine is to end, how long it may take)."""
         if not self._told.waiting:
-            select.select([self._told.sock.fileno(), self._awake], [], [])
+            select.select(self._watched(), [], [])
         self._drain()
         while self._signals:
             number = self._signals.pop(0)
@@ -95,6 +104,9 @@ class Init:
             self._drain()
             self._bury()
 
+    def _heard(self) -> tuple[int, ...]:
+        return (signal.SIGCHLD,) if self._power >= 0 else (signal.SIGCHLD, *ORDERLY, *AT_ONCE)
+
     def _is_cut_short(self) -> bool:
         return any(number in AT_ONCE for number in self._signals)
 
@@ -106,7 +118,7 @@ class Init:
         code = 127
         try:
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGCHLD, *ORDERLY, *AT_ONCE):
+            for number in self._heard():
                 signal.signal(number, signal.SIG_DFL)
             os.setsid()
             if self._own is None:
@@ -127,17 +139,27 @@ class Init:
                 return dead
             dead.add(pid)
 
+    def _watched(self) -> list[int]:
+        return [self._told.sock.fileno(), self._awake] + ([self._power] if self._power >= 0 else [])
+
     def _drain(self) -> None:
         try:
             while os.read(self._awake, 512):
                 pass
         except BlockingIOError:
             pass
+        if self._power >= 0:
+            try:
+                self._signals += [_FIRST + int(word) for word in os.read(self._power, 512).split()]
+            except BlockingIOError:
+                pass
 
-    def _signal_all(self, number: int) -> bool:
-        """False: there is nobody but us."""
-        try:
-            os.kill(-1, number)
-        except ProcessLookupError:
-            return False
-        return True
+
+def everybody_else(number: int) -> bool:
+    """For the process number one of a namespace, and for no other: elsewhere this would be all of a computer."""
+    assert os.getpid() == 1
+    try:
+        os.kill(-1, number)
+    except ProcessLookupError:
+        return False
+    return True

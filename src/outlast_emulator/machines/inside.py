@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import stat
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from outlast_emulator.machines import furniture, linux
-from outlast_emulator.machines.init import GOOGLES, Init, Script
+from outlast_emulator.machines.init import GOOGLES, Init, Script, everybody_else
 from outlast_emulator.machines.lines import Lines
 
+NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWUTS | linux.CLONE_NEWIPC
 METADATA_ADDRESS = "169.254.169.254"
 BACKLOG = 256
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -27,6 +29,8 @@ MASKED = ("proc/sysrq-trigger", "proc/kcore", "proc/keys", "proc/timer_list", "p
 def run(launcher: Lines, spec: dict[str, Any]) -> int:
     """The exit code of the machine's init. Raises OSError where the machine cannot be made."""
     os.umask(0o022)
+    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    linux.unshare(NAMESPACES)
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     root = _mount_root(spec)
     own = _own_scripts(root)
@@ -48,7 +52,7 @@ def run(launcher: Lines, spec: dict[str, Any]) -> int:
     linux.drop_capabilities()
     launcher.receive()  # "go": the sockets are being served
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **spec["environment"]}
-    return Init(launcher, environment, own).run()
+    return Init(launcher, environment, own, everybody_else).run()
 
 
 def _mount_root(spec: dict[str, Any]) -> str:

@@ -15,13 +15,12 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from outlast_emulator.machines import linux
+from outlast_emulator.machines import tree
 from outlast_emulator.machines.init import CODES
 from outlast_emulator.machines.lines import Closed, Lines
 from outlast_emulator.machines.serial import SerialWriter
 
 READ_BYTES = 1 << 16
-NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWUTS | linux.CLONE_NEWIPC
 BY_SIGNAL = {int(signal.SIGINT): "off", int(signal.SIGHUP): "reboot", int(signal.SIGKILL): "killed"}
 """What reboot(2) inside ends a namespace's init with, by the kernel; and what `kill` does."""
 
@@ -32,25 +31,33 @@ def main(control: int) -> None:
     spec = emulator.receive()
     os.chdir(spec["directory"])
     ours, inits = socket.socketpair()
-    linux.unshare(linux.CLONE_NEWPID)
+    if spec["kind"] == "isolated":
+        from outlast_emulator.machines import linux
+
+        linux.unshare(linux.CLONE_NEWPID)
+    else:
+        tree.adopt_orphans()
     child = os.fork()
     if child == 0:
         ours.close()
         emulator.sock.close()
         _become_init(Lines(inits), spec)
     inits.close()
-    Launcher(emulator, Lines(ours), child, Path("disks", spec["disk"])).run()
+    Launcher(emulator, Lines(ours), child, spec).run()
 
 
 def _become_init(launcher: Lines, spec: dict[str, Any]) -> None:
     """Never returns."""
     code = 1
     try:
-        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        linux.unshare(NAMESPACES)
-        from outlast_emulator.machines import inside
+        if spec["kind"] == "isolated":
+            from outlast_emulator.machines import inside
 
-        code = inside.run(launcher, spec)
+            code = inside.run(launcher, spec)
+        else:
+            from outlast_emulator.machines import plain
+
+            code = plain.run(launcher, spec)
     except OSError as error:
         _tell(launcher, {"failed": str(error)})
         sys.stderr.write(f"the machine could not be made: {error}\n")
@@ -71,11 +78,12 @@ def _tell(other: Lines, message: dict[str, Any], files: tuple[int, ...] = ()) ->
 
 
 class Launcher:
-    def __init__(self, emulator: Lines, init: Lines, child: int, disk: Path) -> None:
+    def __init__(self, emulator: Lines, init: Lines, child: int, spec: dict[str, Any]) -> None:
         self._emulator = emulator
         self._init = init
         self._child = child
-        self._serial = SerialWriter(disk)
+        self._is_plain = spec["kind"] == "plain"
+        self._serial = SerialWriter(Path("disks", spec["disk"]))
         self._console = -1
         self._ended, wakes = os.pipe()
         os.set_blocking(wakes, False)
@@ -102,6 +110,8 @@ class Launcher:
                 if self._reap(wait=False):
                     break
         self._reap(wait=True)
+        if self._is_plain:
+            tree.end_descendants()
         self._copy_console(to_the_end=True)
         self._serial.close()
         assert self._status is not None

@@ -24,8 +24,9 @@ FREEZE_SECONDS_MAX = 10.0
 class Machine:
     """All methods may be called at any time, also when the machine is long gone, by any thread."""
 
-    def __init__(self, name: str, launcher: subprocess.Popen[bytes], lines: Lines, disk: Path) -> None:
+    def __init__(self, name: str, kind: str, launcher: subprocess.Popen[bytes], lines: Lines, disk: Path) -> None:
         self.name = name
+        self.kind = kind
         self.pid = 0
         """Of its process number one, as this computer sees it."""
         self.ended = ""
@@ -69,6 +70,8 @@ class Machine:
 
     def cut(self, is_cut: bool) -> None:
         """Its network, but for the metadata server: nothing it sends arrives, and nothing is answered."""
+        if self.kind == "plain":
+            raise MachineError(f"the network of `{self.name}` cannot be cut: without root it is that of this computer")
         if is_cut:
             self.gate.cut()
         else:
