@@ -21,18 +21,29 @@ class Endpoints:
     tokens: str
     """Where a refresh token becomes an access token."""
 
+    apis: str = ""
+    """Where an API of the project's own is, with `{api}` for its name: `https://{api}.googleapis.com`."""
+
     emulated: bool = False
     """Nothing of the user's real login is sent there."""
 
     def takes_token(self, url: str) -> bool:
         """A token goes to nobody but the APIs that it is for."""
-        return any(url.startswith(f"{base}/") for base in (self.storage, self.compute))
+        bases = (self.storage, self.compute, *(self.api(name) for name in APIS))
+        return any(url.startswith(f"{base}/") for base in bases if base)
 
+    def api(self, name: str) -> str:
+        return self.apis.replace("{api}", name)
+
+
+APIS = ("cloudbilling", "cloudresourcemanager", "iam", "secretmanager", "serviceusage")
+"""What a project is made of, beside data and machines."""
 
 GOOGLE = Endpoints(
     storage="https://storage.googleapis.com",
     compute="https://compute.googleapis.com",
     tokens="https://oauth2.googleapis.com/token",
+    apis="https://{api}.googleapis.com",
 )
 
 
@@ -41,7 +52,7 @@ def endpoints(environ: Mapping[str, str]) -> Endpoints:
     for name in (EMULATOR, STORAGE_EMULATOR):
         if environ.get(name):
             base = _checked(name, environ[name])
-            return Endpoints(storage=base, compute=base, tokens=f"{base}/token", emulated=True)
+            return Endpoints(storage=base, compute=base, tokens=f"{base}/token", apis=base, emulated=True)
     return GOOGLE
 
 

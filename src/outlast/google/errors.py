@@ -53,6 +53,9 @@ class ApiError(Exception):
     def __init__(self, answer: Answer) -> None:
         self.status = answer.status
         self.reason, self.message = _words(answer)
+        self.metadata = _metadata(answer)
+        """What else Google says about it in fields: the `permission` that is missing, the `service` that is off."""
+
         self.uncertain = answer.uncertain
         self.answer = answer
         super().__init__(f"{self.status} {self.reason}: {self.message}")
@@ -116,3 +119,13 @@ def _words(answer: Answer) -> tuple[str, str]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         text = answer.body[:MESSAGE_CHARACTERS_MAX].decode(errors="replace").strip()
         return "", "" if text.startswith("<") else text
+
+
+def _metadata(answer: Answer) -> Mapping[str, str]:
+    """Of the first detail that has any: only the younger APIs send them."""
+    try:
+        details = json.loads(answer.body)["error"]["details"]
+        found = [one for one in details if isinstance(one.get("metadata"), dict)]
+        return {"reason": str(found[0].get("reason", "")), **found[0]["metadata"]} if found else {}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
