@@ -73,12 +73,18 @@ class Bench:
             self.boot()
         self.spec = replace(self.spec, **spec)  # type: ignore[arg-type]
         child = ProcessChild(
-            self.paths, self.assignment, self.spec, furnish=self._furnish, trainer_root=SOURCE, clock=SYSTEM
+            self.paths,
+            self.assignment,
+            self.spec,
+            furnish=self._furnish,
+            edit_code=lambda before, after, say: None,
+            trainer_root=SOURCE,
+            clock=SYSTEM,
         )
         self._children.append(child)
         return child
 
-    def _furnish(self, say: Say) -> Furnished:
+    def _furnish(self, bundle: str, say: Say) -> Furnished:
         for name, text in self.files.items():
             path = self.paths.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +96,7 @@ class Bench:
     ) -> ProcessChild:
         self.files["train.py"] = script
         child = self.child(**spec)
-        child.clear()
+        child.clear("")
         child.start(start_of(attempt, *args, resumed_step=resumed_step))
         return child
 

@@ -27,7 +27,7 @@ def test_the_trainer_gets_what_is_listed_and_nothing_else(bench: Bench, monkeypa
     monkeypatch.setenv("SECRET_TOKEN", "do not leak")
     bench.files["train.py"] = PRINT_ENVIRONMENT
     child = bench.child()
-    child.clear()
+    child.clear("")
     child.start(start_of(3, env={"MINE": "1", "PYTHONPATH": "/my/own", "OUTLAST_JOB": "not me", "AIP_MODEL_DIR": "x"}))
     wait_for_exit(child)
     environ = json.loads(log(child))
@@ -92,7 +92,7 @@ def test_scripts_modules_and_shell_scripts_run_in_the_working_directory(
 ) -> None:
     bench.files |= {"sub/train.py": text, "sub/helper.py": "", "sub/__init__.py": ""}
     child = bench.child(target=Target(kind, value))
-    child.clear()
+    child.clear("")
     child.start(start_of(1, "x"))
     assert wait_for_exit(child).code == 0, log(child)
     assert log(child) == "ran ['x']\n"
@@ -143,7 +143,7 @@ def test_every_attempt_begins_with_fresh_directories(bench: Bench) -> None:
 def test_clear_ends_what_runs(bench: Bench) -> None:
     child = bench.run("import time; print('here', flush=True); time.sleep(60)")
     until(lambda: log(child), "it runs")
-    child.clear()
+    child.clear("")
     assert child.exit() is None and not child.started(1)
     assert len(system.descendants(bench.pid)) == 1
 
@@ -151,7 +151,7 @@ def test_clear_ends_what_runs(bench: Bench) -> None:
 def test_a_checkpoint_is_restored_as_it_was(bench: Bench) -> None:
     bench.files |= {"out/from-bundle": "b", "train.py": "print(open('out/a/log.csv').read(), end='')"}
     child = bench.child(output_dir="out")
-    child.clear()
+    child.clear("")
     child.restore("checkpoint/step-000000000007/state.json", 0o640, [b"{", b"}"])
     child.restore("output/a/log.csv", 0o644, iter([b"row 1\n"]))
     child.restore("output/run.sh", 0o755, [])
@@ -171,7 +171,7 @@ def test_a_checkpoint_is_restored_as_it_was(bench: Bench) -> None:
 )
 def test_a_file_that_would_lead_elsewhere_is_refused(bench: Bench, path: str) -> None:
     child = bench.child()
-    child.clear()
+    child.clear("")
     with pytest.raises(ValueError, match="neither a checkpoint's file nor an output"):
         child.restore(path, 0o644, [b"x"])
 
@@ -184,7 +184,7 @@ def test_a_directory_of_the_users_must_be_inside_the_working_directory(bench: Be
 
 def test_a_full_disk_while_restoring_is_told_as_such(bench: Bench) -> None:
     child = bench.child()
-    child.clear()
+    child.clear("")
 
     def chunks() -> object:
         yield b"12345"

@@ -221,7 +221,7 @@ def _another(bench: Bench, before: Process) -> bool:
 def test_an_order_whose_agent_died_before_it_rang_is_carried_out(bench: Bench) -> None:
     bench.files["train.py"] = "print('ran')"
     child = bench.child()
-    child.clear()
+    child.clear("")
     child._order = lambda order: None  # type: ignore[method-assign]
     child.start(start_of(1))
     agent = Process.read(files.read_json(bench.paths.agent))

@@ -120,7 +120,7 @@ def test_the_newest_counts_and_one_that_is_removed_while_it_is_uploaded_is_still
 def test_checkpoints_that_were_restored_are_not_saved_again(bench: Bench) -> None:
     bench.files["train.py"] = PREAMBLE + "(out / 'x').write_text('x'); wait('go'); save(9, 1)"
     child = bench.child()
-    child.clear()
+    child.clear("")
     record = json.dumps({"format": 1, "step": 7, "complete": False, "attempt": 1, "number": 4})
     child.restore("checkpoint/step-000000000007/checkpoint.json", 0o644, [record.encode()])
     child.start(start_of(2, resumed_step=7))
@@ -294,7 +294,7 @@ def test_outputs_alone_are_no_checkpoint(bench: Bench) -> None:
 def test_what_was_restored_is_no_save_and_steps_never_go_back(bench: Bench) -> None:
     bench.files["train.py"] = PREAMBLE + "wait('go'); (ckpt / 'last.bin').write_text('two'); wait('end')"
     child = bench.child()
-    child.clear()
+    child.clear("")
     child.restore("checkpoint/last.bin", 0o644, [b"one"])
     child.restore("output/log.csv", 0o644, [b"row"])
     child.start(start_of(2, resumed_step=30))

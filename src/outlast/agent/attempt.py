@@ -16,7 +16,8 @@ from outlast.agent.commits import Abandoned, Commits
 from outlast.agent.pulse import BEAT_SECONDS
 from outlast.agent.standing import AWAY, Offline
 from outlast.agent.verdict import Next, Verdict, judge
-from outlast.errors import Damaged, NewerFormat, OutlastError
+from outlast.agent.vigil import STOP_GRACE_SECONDS
+from outlast.errors import Damaged, KeyMissing, NewerFormat, OutlastError
 from outlast.folder import life
 from outlast.folder.content import download_many, read_manifest
 from outlast.folder.folder import Fenced
@@ -65,6 +66,7 @@ class AttemptLife(Commits):
                 self._recall()
             else:
                 self._gather()
+                self._begin_with_edits()
                 if not self._restore():
                     return After.DONE
             return self._conclude(self._train())
@@ -157,7 +159,7 @@ class AttemptLife(Commits):
 
     def _clear(self) -> None:
         try:
-            self.child.clear()
+            self.child.clear(self.at.head.bundle)
         except AWAY:
             raise
         except OutlastError as error:
@@ -177,7 +179,41 @@ class AttemptLife(Commits):
             if self.worker_exit is not None:
                 return self._end_with(self.worker_exit)
             self._commit_if_saved()
+            self._edit_if_wished()
             self.child.wait(min(max(LOOK_SECONDS, self.folder.store.poll_seconds), BEAT_SECONDS))
+
+    def _begin_with_edits(self) -> None:
+        """What was wished while no machine was there to hear it."""
+        if self.place.rank != 0:
+            return
+        edit = self._patiently(lambda: self.folder.wished(self.launch.launch)).edit
+        if edit > self.at.head.edit:
+            request = self._patiently(lambda: self.folder.read_edit(self.launch.launch, edit))
+            step = self.at.head.best_step
+            self._patiently(
+                lambda: self._amend(lambda head: life.edited(head, edit, request.bundle, step), f"edit-{edit}")
+            )
+
+    def _edit_if_wished(self) -> None:
+        """Files, then head: who dies in between does it again. With a restart head alone: the next attempt begins with it."""
+        edit, before = self._edit_wished, self.at.head
+        if edit <= before.edit or self.vigil.told is not None or self.clock.monotonic() < self._back_at:
+            return
+        try:
+            request = self.folder.read_edit(self.launch.launch, edit)
+            bundle = request.bundle
+            if not request.restart:
+                try:
+                    self.child.edit(before.bundle, bundle)
+                except (Damaged, KeyMissing):
+                    bundle = before.bundle  # it was never whole, and the command that wished for it says so
+            step = self.child.step()
+            self._amend(lambda head: life.edited(head, edit, bundle, step), f"edit-{edit}")
+        except AWAY:
+            self._away(self.clock.monotonic())
+            return
+        if request.restart:
+            self.vigil.tell(Reason.EDIT, self.clock.monotonic(), STOP_GRACE_SECONDS)
 
     def _end_with(self, worker: WorkerExit) -> Exit:
         """A rank that has ended ends the attempt, by its own reason."""

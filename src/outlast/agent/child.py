@@ -16,6 +16,7 @@ class Reason(enum.Enum):
     PREEMPTED = "preempted"
     STOP = "stop"
     DEADLINE = "deadline"
+    EDIT = "edit"
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,12 @@ class Child(Protocol):
         """Durable before it returns: the nonce is on disk before it is sent."""
         ...
 
-    def clear(self) -> None:
-        """Ends what runs and empties checkpoint, output and run directories: the next attempt begins."""
+    def clear(self, bundle: str) -> None:
+        """Ends what runs and empties checkpoint, output and run directories: the next attempt begins, with this code."""
+        ...
+
+    def edit(self, before: str, after: str) -> None:
+        """Makes the code in the working directory what another bundle has, under a trainer that runs."""
         ...
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:

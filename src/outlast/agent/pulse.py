@@ -32,6 +32,7 @@ class Pulse(Standing):
         self._beaten_at = self._bell_at = clock.monotonic()
         self._beat_at = self._beaten_at + BEAT_FIRST_SECONDS
         self._rung = ""
+        self._edit_wished = ""
         self._watch_until = 0.0
         self._paused = ""
         self._told: tuple[str, str] | None = None
@@ -104,5 +105,9 @@ class Pulse(Standing):
                 self.worker_exit = worker
 
     def _obey_wishes(self, now: float) -> None:
-        if self.vigil.told is None and self.place.rank == 0 and self.folder.stop_wished(self.launch.launch):
+        if self.vigil.told is not None or self.place.rank != 0:
+            return
+        wished = self.folder.wished(self.launch.launch)
+        self._edit_wished = wished.edit
+        if wished.stop:
             self.vigil.tell(Reason.STOP, now, STOP_GRACE_SECONDS)

@@ -32,6 +32,8 @@ def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head:
         return Verdict(Cause.STOPPED, Next.FINAL, State.STOPPED)
     if told is Reason.DEADLINE:
         return Verdict(Cause.EXPIRED, Next.FINAL, State.EXPIRED, "the launch's time was over")
+    if told is Reason.EDIT:
+        return Verdict(Cause.EDITED, Next.SAME_MACHINE, reason="its code was changed")
     if told is Reason.PREEMPTED:
         return Verdict(Cause.PREEMPTED, Next.OTHER_MACHINE)
     if stalled:

@@ -50,6 +50,14 @@ def unpack(store: Store, digest: str, to: Path) -> None:
             return
 
 
+def unpack_files(store: Store, bundle: Bundle, to: Path) -> None:
+    """Some files of a bundle. `Damaged` also for a pack that is gone."""
+    try:
+        _unpack(store, bundle, to)
+    except PackGone as gone:
+        raise Damaged(f"`{gone.key}` is gone from `{store.url}`", hint=_AGAIN) from None
+
+
 def _unpack(store: Store, bundle: Bundle, to: Path) -> None:
     root = _fresh(to)
     for directory in directories_of(bundle.files):

@@ -21,6 +21,7 @@ COMMANDS = (
     "logs",
     "stop",
     "resume",
+    "sync",
     "evaluate",
     "checkpoints",
     "pull",

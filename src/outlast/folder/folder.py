@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from outlast.errors import Damaged, KeyMissing, NewerFormat, NotFound, PreconditionFailed
 from outlast.folder.layout import JobKeys
@@ -30,6 +30,14 @@ class HeadAt:
 
 def nonce(random: Random) -> str:
     return f"{random.getrandbits(64):016x}"
+
+
+class Wished(NamedTuple):
+    """What the user of a launch has asked for."""
+
+    stop: bool
+    edit: str
+    """The newest wish to change the code, as head calls it; empty: there is none."""
 
 
 class Folder:
@@ -121,7 +129,17 @@ class Folder:
             yield self.read(Request, entry.key)
 
     def stop_wished(self, launch: int) -> bool:
-        return any(True for _ in self.store.list(f"{self.keys.requests}{launch:06d}-stop-", limit=1))
+        return self.wished(launch).stop
+
+    def wished(self, launch: int) -> Wished:
+        """By the names alone, in one list."""
+        before = f"{self.keys.requests}{launch:06d}-"
+        kinds = [entry.key.removeprefix(before) for entry in self.store.list(before)]
+        edits = [kind.removeprefix("sync-").removesuffix(".json") for kind in kinds if kind.startswith("sync-")]
+        return Wished(stop=any(kind.startswith("stop-") for kind in kinds), edit=max(edits, default=""))
+
+    def read_edit(self, launch: int, edit: str) -> Request:
+        return self.read(Request, self.keys.request(launch, "sync", edit))
 
     # Writes.
 

@@ -142,6 +142,10 @@ class JobKeys:
     def request(self, launch: int, kind: str, nonce: str) -> str:
         return f"{self.root}requests/{launch:06d}-{kind}-{nonce}.json"
 
+    def edit(self, launch: int, at: float, nonce: str) -> str:
+        """A wish to change the code: the newest has the highest name."""
+        return self.request(launch, "sync", f"{int(at * 1000):013d}-{nonce}")
+
     @property
     def bell(self) -> str:
         return f"{self.root}requests/bell"

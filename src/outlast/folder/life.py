@@ -158,6 +158,12 @@ def committed(head: Head, manifest: Manifest, now: float, seconds: Mapping[str, 
     )
 
 
+def edited(head: Head, edit: str, bundle: str, step: int | None) -> Head:
+    """The wish was carried out: whatever begins from now on begins with this bundle."""
+    first = head.edited_at_step if head.edited_at_step is not None else max(step or 0, 0)
+    return replace(head, edit=edit, bundle=bundle, edited_at_step=first)
+
+
 def machine_life_seconds(head: Head) -> float | None:
     """How long machines have lived so far, on average; None while none was taken away."""
     ended = [one for one in head.attempts.values() if one.ended_at is not None]

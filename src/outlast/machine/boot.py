@@ -122,16 +122,17 @@ def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, laun
     user_dir = paths.path.parents[3]
     furnisher = Furnisher(folder.store, spec, launch, paths, user_dir)
 
-    def furnish(say: Say) -> Furnished:
+    def furnish(bundle: str, say: Say) -> Furnished:
         if spec.notify:
             _notifier(paths, told, folder, spec).tell_stalls()
-        return furnisher.furnish(say)
+        return furnisher.furnish(bundle, say)
 
     return ProcessChild(
         paths,
         told,
         spec,
         furnish=furnish,
+        edit_code=furnisher.edit,
         trainer_root=_trainer_root(user_dir / "cache"),
         clock=SYSTEM,
         allow_changed=launch.args is not None,

@@ -16,6 +16,7 @@ from outlast.host import secrets
 from outlast.host.machine_dir import MachineDir
 from outlast.machine.config import write_config
 from outlast.machine.datasets import Datasets
+from outlast.machine.edit import edit
 from outlast.machine.interpreter import Interpreter
 from outlast.machine.links import place_links
 from outlast.machine.trained import TRAINED, furnish_trained
@@ -52,9 +53,9 @@ class Furnisher:
     paths: MachineDir
     user_dir: Path
 
-    def furnish(self, say: Say) -> Furnished:
+    def furnish(self, bundle: str, say: Say) -> Furnished:
         """Fills `work`, which is empty. Errors are the job's end: `OutlastError`, but those of a store that is away."""
-        unpack(self.store, self.launch.bundle, self.paths.work)
+        unpack(self.store, bundle, self.paths.work)
         place_links(self.spec.links, self.paths.work)
         inputs = self._inputs(say)
         found = self._interpreter(say)
@@ -67,6 +68,9 @@ class Furnisher:
         from outlast.machine.finder import Finder  # a job without an environment does without the reader of wheels
 
         return Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
+
+    def edit(self, before: str, after: str, say: Say) -> None:
+        edit(self.store, before, after, self.paths.work, say)
 
     def _own_python(self) -> str:
         """The one that the spec names, if it is here; a job that needs no packages makes do with this machine's."""

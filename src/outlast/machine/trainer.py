@@ -39,7 +39,7 @@ UNREADABLE_TOLD_MAX = 10
 
 
 class ProcessChild:
-    """`furnish` fills the working directory; `trainer_root` is what the trainer finds the library in."""
+    """`furnish` fills the working directory, `edit_code` changes what is in it; `trainer_root` is what the trainer finds the library in."""
 
     def __init__(
         self,
@@ -47,7 +47,8 @@ class ProcessChild:
         assignment: Assignment,
         spec: Spec,
         *,
-        furnish: Callable[[Say], Furnished],
+        furnish: Callable[[str, Say], Furnished],
+        edit_code: Callable[[str, str, Say], None],
         trainer_root: Path,
         clock: Clock,
         allow_changed: bool = False,
@@ -57,6 +58,7 @@ class ProcessChild:
         self.assignment = assignment
         self.spec = spec
         self.furnish = furnish
+        self.edit_code = edit_code
         self._furnished = Furnished(spec.python)
         self.trainer_root = trainer_root
         self.clock = clock
@@ -106,7 +108,10 @@ class ProcessChild:
 
     # The beginning.
 
-    def clear(self) -> None:
+    def edit(self, before: str, after: str) -> None:
+        self.edit_code(before, after, self._say)
+
+    def clear(self, bundle: str) -> None:
         self.end()
         # First, or an agent that is killed in the middle of this believes that the trainer was started.
         files.remove(self.paths.trainer)
@@ -115,7 +120,7 @@ class ProcessChild:
         files.remove(self.paths.path / "unmodified.json")
         self._forget()
         self.places.clear()
-        self._furnished = self.furnish(self._say_first)
+        self._furnished = self.furnish(bundle, self._say_first)
         self.places.make()
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:

@@ -89,7 +89,10 @@ class SimulatedChild:
         self._world.schedule.sleep(self._world.random.uniform(0.0, 0.02))
         self._note = note
 
-    def clear(self) -> None:
+    def edit(self, before: str, after: str) -> None:
+        self._world.schedule.sleep(self._world.random.uniform(0.0, 0.2))
+
+    def clear(self, bundle: str) -> None:
         self.end()
         self._world.schedule.sleep(self._world.random.uniform(0.0, 0.2))
         self._files.clear()

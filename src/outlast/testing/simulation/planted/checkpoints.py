@@ -105,7 +105,7 @@ def _unchecked(folder: Folder, files: Sequence[File]) -> Iterator[tuple[File, It
 
 def _checkpoint_only(self: AttemptLife, checkpoint: Any) -> None:
     """Outputs stay as the machine has them."""
-    self.child.clear()
+    self.child.clear(self.at.head.bundle)
     for file in content.read_manifest(self.folder, checkpoint.name).files:
         if file.path.startswith("checkpoint/"):
             self.child.restore(file.path, file.mode, content.download(self.folder, file))

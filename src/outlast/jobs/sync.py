@@ -1,0 +1,155 @@
+"""Keeps a job's code equal to a directory: every change becomes a bundle, and a wish that the job's owner carries out.
+
+Nothing connects to the machine: it finds the wish in the home. What no machine hears is what the next attempt begins with.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from outlast.bundle.listing import directories_of
+from outlast.bundle.pack import pack
+from outlast.bundle.record import read_bundle
+from outlast.errors import UsageError
+from outlast.folder.folder import nonce
+from outlast.folder.records import Head, Request
+from outlast.jobs.job import Job
+from outlast.jobs.look import look
+from outlast.jobs.world import World
+from outlast.spec.spec import Spec
+
+LOOK_SECONDS = 0.5
+"""How often the directory is looked at."""
+
+HEAR_SECONDS_MAX = 60.0
+"""What no owner has carried out by then is left to the next attempt."""
+
+
+@dataclass(frozen=True)
+class Synced:
+    changed: int
+    removed: int
+    uploaded_bytes: int
+    seconds: float
+    """From the change being seen to the machine's answer."""
+
+    heard: bool
+    """False: no machine has answered; the next attempt begins with it."""
+
+    step: int | None
+
+
+class Syncing:
+    def __init__(self, world: World, job: Job, directory: Path, extra: Sequence[Path], *, restart: bool) -> None:
+        self.world = world
+        self.job = job
+        self.directory = directory
+        self.extra = extra
+        self.restart = restart
+        self.spec = job.folder.read_spec()
+        head = job.folder.existing_head().head
+        self._check(self.spec, head)
+        self.bundle = head.bundle
+
+    def _check(self, spec: Spec, head: Head) -> None:
+        if head.state.final:
+            raise UsageError(
+                f"job `{self.job.id}` has {head.state.value}: there is nothing to keep in step",
+                hint=f"`outlast resume {self.job.id}`, or a new job",
+            )
+        if spec.workers > 1:
+            raise UsageError(f"job `{self.job.id}` has {spec.workers} workers, and only one can be kept in step")
+        came_from = spec.provenance.directory
+        if came_from != str(self.directory):
+            raise UsageError(
+                f"job `{self.job.id}` was submitted from `{came_from}`, not from `{self.directory}`",
+                hint=f"`cd {came_from}` first"
+                if os.path.isdir(came_from)
+                else "sync works in the directory that was shipped",
+            )
+
+    def changes(self) -> Iterator[Synced]:
+        """One for every change that was carried over, until the job has ended."""
+        while True:
+            synced = self.once()
+            if synced is not None:
+                yield synced
+            if self.job.folder.existing_head().head.state.final:
+                return
+            self.world.clock.sleep(LOOK_SECONDS)
+
+    def once(self) -> Synced | None:
+        """None: there is nothing to carry over."""
+        began_at = self.world.clock.monotonic()
+        packed = pack(
+            self.job.home.store,
+            self.directory,
+            extra=self.extra,
+            cache=self.world.cache_dir,
+            clock=self.world.clock,
+            links=[os.path.basename(link) for link in self.spec.links],
+            given=[Path(dataset.url) for dataset in self.spec.datasets.values() if os.path.isabs(dataset.url)],
+            apart=self._secret_files(),
+        )
+        if packed.digest == self.bundle:
+            return None
+        changed, removed = self._difference(packed.digest)
+        head = self._wish(packed.digest)
+        self.bundle = packed.digest
+        seconds = self.world.clock.monotonic() - began_at
+        if head is None:
+            return Synced(changed, removed, packed.uploaded_bytes, seconds, heard=False, step=None)
+        return Synced(changed, removed, packed.uploaded_bytes, seconds, heard=True, step=head.edited_at_step)
+
+    def _secret_files(self) -> list[bytes]:
+        paths = [text.partition(":")[2] for text in self.spec.secrets.values() if text.startswith("file:")]
+        inside = [Path(path) for path in paths if Path(path).is_relative_to(self.directory)]
+        return [os.fsencode(path.relative_to(self.directory)) for path in inside]
+
+    def _difference(self, digest: str) -> tuple[int, int]:
+        store = self.job.home.store
+        old, new = read_bundle(store, self.bundle).files, read_bundle(store, digest).files
+        gone = {path.partition(b"/")[0] for path in directories_of(old)} - {
+            path.partition(b"/")[0] for path in directories_of(new)
+        }
+        lost = sorted(os.fsdecode(path) for path in gone if not (self.directory / os.fsdecode(path)).exists())
+        if lost and not self.extra and _all_foreign(self.directory, lost):
+            raise UsageError(
+                f"job `{self.job.id}` was shipped with {', '.join(f'`{path}`' for path in lost)}, which is not here",
+                state="nothing was changed",
+                hint="name the directories that were shipped beside this one with `--dir`, as at submit",
+            )
+        changed = sum(1 for path, file in new.items() if old.get(path) != file)
+        return changed, sum(1 for path in old if path not in new)
+
+    def _wish(self, digest: str) -> Head | None:
+        """The head that says that it was carried out; None: nobody has answered."""
+        folder = self.job.folder
+        launch = folder.existing_head().head.launch
+        at = folder.store.now()
+        request = Request("sync", launch, at, bundle=digest, restart=self.restart)
+        key = folder.keys.edit(launch, at, nonce(folder.random))
+        folder.create(key, request)
+        folder.ring()
+        name = key.rpartition(f"{launch:06d}-sync-")[2].removesuffix(".json")
+        until = self.world.clock.monotonic() + HEAR_SECONDS_MAX
+        while self.world.clock.monotonic() < until:
+            head = folder.existing_head().head
+            if head.edit >= name:
+                return head
+            if head.state.final or not _has_machine(self.world, self.job):
+                return None
+            self.world.clock.sleep(max(0.05, folder.store.poll_seconds))
+        return None
+
+
+def _all_foreign(directory: Path, names: Sequence[str]) -> bool:
+    """Whole directories at the top that this directory never had: those of `--dir`."""
+    return all(not (directory / name).exists() for name in names)
+
+
+def _has_machine(world: World, job: Job) -> bool:
+    return look(world, job).state not in ("waiting", "submitted")
