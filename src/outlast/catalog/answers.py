@@ -20,6 +20,8 @@ def by_price(
     """With the price of the GPUs that they bring along; those that the region does not have are left out."""
     priced = []
     for machine in machines:
+        if catalog.families[machine.family].architecture != "x86_64":
+            continue
         gpu = catalog.gpus.get(machine.gpu)
         usd = machine_usd(catalog, machine, region, spot=spot)
         more = gpus_usd(gpu, machine.gpus, region, spot=spot)
@@ -177,6 +179,12 @@ def wrong_architecture(machine: MachineType, architecture: str) -> UsageError:
     )
 
 
+def spot_only(machine: MachineType) -> UsageError:
+    return UsageError(
+        f"`{machine.name}` is rented as Spot only", hint=f"`--spot`, or a machine with more of its GPUs; {FORCE}"
+    )
+
+
 def what(machine: MachineType, gpu: Gpu | None) -> str:
     return f"`{machine.name}` with {gpu.name}" if gpu is not None else f"`{machine.name}`"
 
@@ -189,9 +197,14 @@ def _combinations(catalog: Catalog, gpu: Gpu, counts: Iterable[int], region: str
     lines = []
     for count in counts:
         priced = by_price_of(catalog, gpu, count, region, spot=spot)
-        lines += [f"{count} on `{machine.name}` ${usd:,.2f}" for usd, machine in priced[: 1 if gpu.attached_to else 5]]
         if not priced:
             lines += [f"{count} on `{one.name}`" for one in catalog.carriers(gpu, count)[:1]]
+            continue
+        if gpu.attached_to:
+            cpus = gpu.limits[count][0]
+            lines.append(f"{count} on `{gpu.attached_to}` machines of up to {cpus} vCPUs, from ${priced[0][0]:,.2f}")
+            continue
+        lines += [f"{count} on `{machine.name}` ${usd:,.2f}" for usd, machine in priced[:5]]
     how = "Spot, " if spot else ""
     return f"{gpu.name} ({how}per hour in `{region}`): {', '.join(lines)}"
 

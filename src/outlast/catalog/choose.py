@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from outlast.catalog import answers
-from outlast.catalog.prices import gpus_usd, machine_usd
 from outlast.catalog.table import Catalog, Gpu, MachineType, Offer, fits
 from outlast.errors import UsageError
 
 CPUS_DEFAULT = 8
 REGION_DEFAULT = "us-central1"
 GPU_DEFAULT = "L4"
+FORCED = "n1-standard-8"
 MEMORY_PER_GPU_MEMORY = 2
 """What is loaded into a GPU was in the machine's memory first, and the next batches wait there."""
 
@@ -123,6 +123,8 @@ def _machine(catalog: Catalog, wish: Wish, gpu: Gpu | None, count: int, regions:
         if wish.force:
             return unknown(wish.machine_type, wish.cpus)
         raise answers.no_machine(catalog, wish.machine_type, wish.cpus or CPUS_DEFAULT, regions[0], spot=wish.spot)
+    if machine.spot_only and not wish.spot and not wish.force:
+        raise answers.spot_only(machine)
     if gpu is not None and not wish.force:
         carried = (machine.gpu, machine.gpus) == (gpu.name, count) or fits(machine, gpu, count)
         if not carried:
@@ -155,7 +157,11 @@ def _chosen(catalog: Catalog, wish: Wish, gpu: Gpu | None, count: int, regions: 
 
 def _carrier(catalog: Catalog, wish: Wish, gpu: Gpu, count: int, region: str) -> MachineType:
     carriers = [one for one in catalog.carriers(gpu, count) if one.cpus >= (wish.cpus or 1)]
+    if carriers and not wish.spot and all(one.spot_only for one in carriers) and not wish.force:
+        raise answers.spot_only(carriers[0])
     if not carriers:
+        if wish.force:  # whoever insists knows better than the table what it fits into
+            return catalog.machine(FORCED) or unknown(FORCED, wish.cpus)
         if not catalog.carriers(gpu, count):
             raise answers.no_count(catalog, gpu, count, region, spot=wish.spot)
         raise answers.no_size(catalog, wish.cpus or 1, region, spot=wish.spot, gpu=gpu, count=count)
@@ -215,14 +221,3 @@ def unknown(name: str, cpus: int | None) -> MachineType:
     """A machine that is not in the catalog: what its name says of it."""
     last = name.rpartition("-")[2]
     return MachineType(name, "", cpus or (int(last) if last.isdigit() and 0 < int(last) <= 4096 else 1), 0.0)
-
-
-def usd_of(catalog: Catalog, machine: MachineType, gpu: Gpu | None, count: int, region: str, *, spot: bool) -> float:
-    """Of machine and GPUs, for sorting; unknown comes last."""
-    one = machine_usd(catalog, machine, region, spot=spot)
-    more = gpus_usd(gpu, count, region, spot=spot)
-    return one + more if one is not None and more is not None else float("inf")
-
-
-def with_regions(wish: Wish, regions: tuple[str, ...]) -> Wish:
-    return replace(wish, regions=regions)

@@ -41,6 +41,8 @@ class MachineType:
     ssd_gb: int = 0
     """Disks of its own, which are paid for too."""
 
+    spot_only: bool = False
+
 
 @dataclass(frozen=True)
 class Family:
@@ -164,7 +166,16 @@ class Catalog:
                 machines[machine] = MachineType(machine, name, cpus, cpus * gb)
         for machine, (cpus, gb, *rest) in one.get("machines", {}).items():
             gpus, ssd_gb = (*rest, 0, 0)[:2]
-            machines[machine] = MachineType(machine, name, cpus, gb, one.get("gpu", "") if gpus else "", gpus, ssd_gb)
+            machines[machine] = MachineType(
+                machine,
+                name,
+                cpus,
+                gb,
+                gpu=one.get("gpu", "") if gpus else "",
+                gpus=gpus,
+                ssd_gb=ssd_gb,
+                spot_only=machine in one.get("spot_only", ()),
+            )
         cpus, gb = one["unit"]
         return Family(
             name=name,
