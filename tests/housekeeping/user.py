@@ -43,6 +43,9 @@ class NoMachines:
     def stop(self, launch: Launch) -> None:
         self.stopped.add(launch.id)
 
+    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+        return None
+
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         return False
 

@@ -22,6 +22,7 @@ COMMANDS = (
     "stop",
     "resume",
     "sync",
+    "ssh",
     "evaluate",
     "checkpoints",
     "pull",

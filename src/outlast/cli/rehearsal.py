@@ -41,6 +41,9 @@ class Rehearsed:
     def stop(self, launch: Launch) -> None:
         return
 
+    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+        return None
+
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         return False
 

@@ -180,6 +180,10 @@ class Engine(Protocol):
 
     def stop(self, launch: Launch) -> None: ...
 
+    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+        """The command that brings a person to its first machine, in the job's directory; None: none runs."""
+        ...
+
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         """Takes the launch's machines away as a cloud would, for drills and tests: a notice if it is above 0, then SIGKILL to all of
         them. Answers whether there was a machine to take; returns when it is dead. The launch itself lives on."""

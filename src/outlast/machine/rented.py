@@ -11,6 +11,7 @@ the script what to do with the machine:
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -91,6 +92,10 @@ class Life:
         shutil.rmtree(self.base / "local" / "machines", ignore_errors=True)
         self.paths.path.mkdir(parents=True)
         self.paths.write_assignment(self.assignment)
+        words = [f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}", sys.executable, "-m", "outlast.machine.enter"]
+        enter = f'#!/bin/sh\nexec env {shlex.join([*words, str(self.base)])} "$@"\n'
+        files.put(self.base / "enter", enter.encode())
+        os.chmod(self.base / "enter", 0o700)
 
     def _start_watcher(self) -> subprocess.Popen[bytes]:
         words = [str(self.paths.path), str(self.told.notice_seconds)]

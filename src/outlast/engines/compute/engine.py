@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from outlast.clock import Clock
 from outlast.engines.compute import bodies, names, troubles
 from outlast.engines.compute.boots import Boots, read_boots, read_failed
+from outlast.engines.compute.shell import ssh_command
 from outlast.engines.compute.variants import variants
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
 from outlast.errors import NoCapacity, OutlastError, StoreUnavailable, UsageError
@@ -250,6 +251,18 @@ class ComputeEngine:
                 client.delete_template(_region(launch), names.template_name(launch.id, number), _request_id())
             except ApiError:
                 return
+
+    # People.
+
+    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+        rented = _rented(launch)
+        with _told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            managed = self._managed(self._client(rented), launch) or []
+        there = {rank: one for one in managed if _is_there(one) and (rank := _rank(one)) is not None}
+        if not there:
+            return None
+        zone, name = _place(there[min(there)])
+        return ssh_command(rented.project, zone, name, command, ports)
 
     # Drills.
 

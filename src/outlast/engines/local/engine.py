@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,7 @@ from outlast.spec.spec import Machine
 
 BOOT = "outlast.machine.boot:boot"
 SUPERVISE = "outlast.machine.supervise"
+ENTER = "outlast.machine.enter"
 
 STOP_SECONDS = 10.0
 """How long a supervisor has to end a launch; after that `stop` does it itself."""
@@ -110,6 +112,11 @@ class LocalEngine:
                 return
             self.clock.sleep(look_seconds)
             look_seconds = min(look_seconds_max, look_seconds * 1.5)
+
+    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+        """Its ports are this computer's anyway."""
+        directories = self.state(launch).directories
+        return [sys.executable, "-m", ENTER, directories[0], *command] if directories else None
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         """As a cloud would: a notice if it is above 0, then SIGKILL."""

@@ -1,0 +1,26 @@
+"""Which command brings a person to a job's machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from outlast.errors import NotFound
+from outlast.jobs.job import Job, as_launch
+from outlast.jobs.look import look
+from outlast.jobs.world import World
+
+
+def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int]) -> list[str]:
+    """The words of a command that this computer can run."""
+    status = look(world, job)
+    if status.final:
+        raise NotFound(
+            f"job `{job.id}` has {status.state}: nothing of it runs",
+            hint=f"`outlast pull {job.id}` has its files; `outlast resume {job.id}` goes on with it",
+        )
+    launch = as_launch(job, status.launch, status.spec)
+    words = world.engine(status.launch.engine).enter(launch, tuple(command), tuple(ports))
+    if words is None:
+        waits = f": it waits {status.why}" if status.why else ""
+        raise NotFound(f"no machine of job `{job.id}` runs now{waits}", hint=f"`outlast show {job.id}`")
+    return words
