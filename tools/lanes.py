@@ -50,6 +50,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "terminal": ("terminal",),
     "emulator": ("emulator",),
     "emulator_clients": ("emulator_clients",),
+    "emulator_groups": ("emulator_groups",),
     "project": ("project",),
 }
 """Lane -> directories under tests/."""
@@ -57,7 +58,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
 LANES = ("check", *DIRECTORIES)
 
 WORKERS = 2
-SLEEPY = {"crash": 6, "engines": 3, "gcs": 4, "linked": 4}
+SLEEPY = {"crash": 6, "emulator_groups": 4, "engines": 3, "gcs": 4, "linked": 4}
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 
 NOISE = 4

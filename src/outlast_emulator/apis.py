@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from outlast_emulator import inflate
 from outlast_emulator.chain import Step
+from outlast_emulator.compute import groups_api, groups_control, instance_groups_api, templates_api
 from outlast_emulator.control import faults, record, surface
 from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
@@ -24,6 +25,10 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     batch.routes,
     endpoints.routes,
     project_apis.routes,
+    templates_api.routes,
+    groups_api.routes,
+    instance_groups_api.routes,
+    groups_control.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's
 )

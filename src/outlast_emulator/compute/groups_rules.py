@@ -10,7 +10,7 @@ from typing import Any
 from outlast_emulator.compute import groups_names, rules
 from outlast_emulator.compute.rules import refused
 from outlast_emulator.compute.scheduling_rules import is_preemptible, termination_action
-from outlast_emulator.errors import invalid
+from outlast_emulator.errors import not_implemented
 from outlast_emulator.switches import Switches
 
 EVEN, BALANCED, ANY, ANY_SINGLE_ZONE = "EVEN", "BALANCED", "ANY", "ANY_SINGLE_ZONE"
@@ -264,7 +264,7 @@ def _check_bulk(group: Mapping[str, Any], template: Mapping[str, Any], field: st
             "BULK",
             f"Target size policy mode BULK is not supported for VMs with provisioning model {model}.",
         )
-    raise invalid("Target size policy mode BULK is not implemented by the emulator.")
+    raise not_implemented("instanceGroupManagers with targetSizePolicy.mode BULK")
 
 
 def _check_action(template: Mapping[str, Any], switches: Switches) -> None:

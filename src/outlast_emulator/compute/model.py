@@ -22,6 +22,7 @@ from outlast_emulator.compute.preemption import Preemption
 from outlast_emulator.compute.resources import Resources
 from outlast_emulator.compute.scheduler import Scheduler
 from outlast_emulator.compute.templates import Templates
+from outlast_emulator.compute.traces import Traces
 from outlast_emulator.compute.usage import Usage
 from outlast_emulator.iam.state import DEFAULT_ACCOUNT, PROJECT
 from outlast_emulator.storage.model import BUSY, InUse
@@ -58,6 +59,7 @@ class Compute:
         self.templates = Templates(self)
         self.groups = Groups(self)
         self.deadlines = Deadlines(self)
+        self.traces = Traces(self)
         self._started = False
 
     def start(self) -> None:

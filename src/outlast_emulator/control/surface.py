@@ -38,10 +38,10 @@ def routes(emulator: Emulator) -> Iterable[Route]:
     )
     for verb, path, operation in table:
         name = f"emulator.{operation.__name__}"
-        yield Route(name, verb, f"/_emulator/{path}".rstrip("/"), _answered(operation), public=True)
+        yield Route(name, verb, f"/_emulator/{path}".rstrip("/"), answered(operation), public=True)
 
 
-def _answered(operation: Callable[[Request], Any]) -> Callable[[Request], Response]:
+def answered(operation: Callable[[Request], Any]) -> Callable[[Request], Response]:
     def call(request: Request) -> Response:
         try:
             return answer(operation(request))
