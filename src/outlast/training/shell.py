@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from outlast.clock import SYSTEM, Clock
+from outlast.training.say import say
 
 ENTERED = "entered"
 """In the machine's directory: a file for everybody who has entered, named by the number of his process."""
@@ -48,10 +49,9 @@ def _is_alive(process: int) -> bool:
 def main(arguments: list[str]) -> int:
     linger_seconds = float(arguments[0]) if arguments else LINGER_SECONDS
     job = os.environ.get("OUTLAST_JOB", "")
-    print(f"outlast: this machine waits for you: `outlast ssh {job}`", flush=True)
-    print(f"outlast: it goes when nobody has been here for {linger_seconds:.0f} s", flush=True)
+    say(f"this machine waits for you: `outlast ssh {job}`; it goes when nobody has been here for {linger_seconds:.0f} s")
     wait(Path(os.environ["OUTLAST_RUN_DIR"]).parent, linger_seconds)
-    print("outlast: nobody is here any more", flush=True)
+    say("nobody is here any more")
     return 0
 
 
