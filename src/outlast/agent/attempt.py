@@ -18,7 +18,7 @@ from outlast.agent.standing import AWAY, Offline
 from outlast.agent.verdict import Next, Verdict, judge
 from outlast.agent.vigil import STOP_GRACE_SECONDS
 from outlast.errors import Damaged, KeyMissing, NewerFormat, OutlastError
-from outlast.folder import life
+from outlast.folder import cost, life
 from outlast.folder.content import download_many, read_manifest
 from outlast.folder.folder import Fenced
 from outlast.folder.records import Cause, Checkpoint, Head, State, WorkerExit
@@ -236,6 +236,7 @@ class AttemptLife(Commits):
             stalled=self.vigil.ended_as_stalled,
             retries=self.spec.retries,
             head=self.at.head,
+            spent=cost.reached(self.place.rent),
         )
         if self._last_commit():
             self._seal_streams()  # once more: that last look may have found what the log should tell

@@ -16,6 +16,7 @@ class Reason(enum.Enum):
     PREEMPTED = "preempted"
     STOP = "stop"
     DEADLINE = "deadline"
+    COST = "cost"
     EDIT = "edit"
 
 

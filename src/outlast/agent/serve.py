@@ -9,6 +9,7 @@ from outlast.agent.child import Child
 from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX
 from outlast.clock import Clock
 from outlast.errors import Damaged, KeyMissing, NewerFormat
+from outlast.folder.cost import rent_of
 from outlast.folder.fence import Claim, Fence, Leave, Memory, Place
 from outlast.folder.folder import Folder, nonce
 from outlast.folder.publish import publish
@@ -92,7 +93,7 @@ class _Service:
             launch = self.folder.read_launch(head.launch)
             note = self.child.recall()
             memory = Memory.decode(note) if note else Memory(nonce(self.random))
-            place = Place(self.launch_id, self.rank, launch.workers, self.machine)
+            place = Place(self.launch_id, self.rank, launch.workers, self.machine, rent_of(launch))
             self.fence = Fence(self.folder, place, memory, lambda memory: self.child.remember(memory.encode()))
         return self.fence
 

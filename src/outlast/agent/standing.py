@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from outlast.agent.child import Child
+from outlast.agent.child import Child, Reason
 from outlast.agent.vigil import (
     DEADLINE_EARLY_SECONDS,
     DEADLINE_EARLY_SHARE,
@@ -17,7 +17,7 @@ from outlast.agent.vigil import (
 )
 from outlast.clock import Clock
 from outlast.errors import Denied, KeyMissing, StoreFull, StoreUnavailable
-from outlast.folder import life
+from outlast.folder import cost, life
 from outlast.folder.fence import Claim, Fence
 from outlast.folder.folder import Fenced, Folder
 from outlast.folder.records import Head, LaunchRecord
@@ -73,11 +73,17 @@ class Standing:
         return self.folder.store.now()
 
     def _look_at_deadline(self, now: float) -> None:
-        """By the store's time, which may have been learnt anew since."""
+        """By the store's time, which may have been learnt anew since; sooner, if the money is spent before."""
         length = self.launch.deadline_at - self.launch.launched_at
+        ends_at = now + self.launch.deadline_at - self._now()
+        self.vigil.deadline_reason = Reason.DEADLINE
+        paid_seconds = cost.seconds_left(self.at.head, self.place.rent, self._now())
+        if paid_seconds is not None and now + paid_seconds < ends_at:
+            ends_at = now + paid_seconds
+            length = (self.place.rent.max_cost_usd or 0.0) / self.place.rent.usd_per_hour * 3600
+            self.vigil.deadline_reason = Reason.COST
         early = min(DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE * length)
         self.vigil.deadline_grace_seconds = min(STOP_GRACE_SECONDS, DEADLINE_GRACE_SHARE * early)
-        ends_at = now + self.launch.deadline_at - self._now()
         self._deadline = ends_at - early
         self._upload_by = ends_at - DEADLINE_LAST_SHARE * early
 

@@ -24,14 +24,19 @@ class Verdict:
     reason: str = ""
 
 
-def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head: Head) -> Verdict:
-    """`told`: why the trainer was asked to leave, if it was. A trainer that finished all the same has finished."""
+def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head: Head, spent: str = "") -> Verdict:
+    """`told`: why the trainer was asked to leave, if it was. A trainer that finished all the same has finished.
+
+    `spent`: what is said where it was told because of the money.
+    """
     if exit.code == 0:
         return Verdict(Cause.SUCCEEDED, Next.FINAL, State.SUCCEEDED)
     if told is Reason.STOP:
         return Verdict(Cause.STOPPED, Next.FINAL, State.STOPPED)
     if told is Reason.DEADLINE:
         return Verdict(Cause.EXPIRED, Next.FINAL, State.EXPIRED, "the launch's time was over")
+    if told is Reason.COST:
+        return Verdict(Cause.EXPIRED, Next.FINAL, State.EXPIRED, spent)
     if told is Reason.EDIT:
         return Verdict(Cause.EDITED, Next.SAME_MACHINE, reason="its code was changed")
     if told is Reason.PREEMPTED:

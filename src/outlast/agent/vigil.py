@@ -1,4 +1,4 @@
-"""When a trainer must leave: a notice, a wish, the deadline, or silence for too long."""
+"""When a trainer must leave: a notice, a wish, the deadline, a sum that is spent, or silence for too long."""
 
 from __future__ import annotations
 
@@ -50,6 +50,9 @@ class Vigil:
         """When the machine itself is gone, if it was told."""
 
         self.deadline_grace_seconds = STOP_GRACE_SECONDS
+        self.deadline_reason = Reason.DEADLINE
+        """Which limit comes first: that of time, or that of money."""
+
         self.stalled = False
         self._seen: tuple[int | None, int] | None = None
         self._changed_at = now
@@ -70,7 +73,7 @@ class Vigil:
             self.taken_at = now + notice
             self.tell(Reason.PREEMPTED, now, notice - min(UPLOAD_RESERVE_SECONDS, notice * UPLOAD_RESERVE_SHARE))
         if now >= deadline and self.told is None:
-            self.tell(Reason.DEADLINE, now, self.deadline_grace_seconds)
+            self.tell(self.deadline_reason, now, self.deadline_grace_seconds)
         if self.leave_by is not None and now >= self.leave_by:
             self.child.end()
         if self.told is None and self._silent(now):

@@ -25,12 +25,22 @@ def end_line(status: Status) -> str:
     why = f" ({shown(status.why)})" if status.why else ""
     lost_seconds = status.goodput.lost + status.goodput.waiting
     facts = [
-        money(status.cost_usd),
+        money(status.cost_usd) + _under_on_demand(status),
         count(status.preemptions, "preemption"),
         f"{duration(lost_seconds)} lost" if lost_seconds >= 0.001 else "no time lost",
         "nothing runs",
     ]
     return f"{status.job} {state}{code}{why} after {duration(seconds)}: {', '.join(facts)}"
+
+
+def _under_on_demand(status: Status) -> str:
+    """`, 71% under on demand`: against the same work without the time that was lost."""
+    on_demand, paid = status.cost_usd_on_demand, status.cost_usd
+    rented = status.launch.machine.rented
+    if rented is None or not rented.spot or not on_demand or not paid:
+        return ""
+    saved = round((1 - paid / on_demand) * 100)
+    return f", {saved}% under on demand" if saved >= 0 else f", {-saved}% above on demand"
 
 
 def ended_at(status: Status) -> float:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 
 from outlast.errors import KeyMissing
 from outlast.folder import life
+from outlast.folder.cost import Rent
 from outlast.folder.folder import Folder, HeadAt, nonce
 from outlast.folder.records import Head, State, Worker
 
@@ -25,6 +26,7 @@ class Place:
     rank: int
     workers: int
     machine: str
+    rent: Rent = life.NOT_RENTED
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ class Fence:
             machine=self.place.machine,
             now=self.folder.store.now(),
             beat=beat,
+            rent=self.place.rent,
         )
         self._note(head.attempt, mine)
         swapped = self.folder.swap(at, head, f"{mine}-begin")

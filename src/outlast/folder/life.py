@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from outlast.folder import cost
 from outlast.folder.records import (
     KEPT_CHECKPOINTS,
     Attempt,
@@ -21,6 +22,7 @@ BARREN_MAX = 5
 BARREN_MAX_BEFORE_FIRST = 10
 """Attempts in a row without a new step, before the job is given up; more patience where there never was a checkpoint."""
 
+NOT_RENTED = cost.Rent()
 CAUSE_OF_STATE = {
     State.SUCCEEDED: Cause.SUCCEEDED,
     State.FAILED: Cause.FAILED,
@@ -47,8 +49,18 @@ def counts(checkpoint: Checkpoint) -> bool:
     return not checkpoint.adopted or checkpoint.continued
 
 
-def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, now: float, beat: Beat | None) -> Head:
-    """Attempt k+1 begins; or the job fails, because attempts have come and gone without a new step.
+def next_attempt(
+    head: Head,
+    *,
+    nonce: str,
+    by: int,
+    alone: bool,
+    machine: str,
+    now: float,
+    beat: Beat | None,
+    rent: cost.Rent = NOT_RENTED,
+) -> Head:
+    """Attempt k+1 begins; or the job fails, because attempts have come and gone without a new step; or it has cost enough.
 
     `alone`: the job has one worker, so nothing is left to gather.
     """
@@ -64,6 +76,8 @@ def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, 
     if barren >= patience:
         last = "" if previous is None or previous.cause is None else f"; the last one ended as {previous.cause.value}"
         return final(head, State.FAILED, now, reason=f"{barren} attempts in a row made no progress{last}")
+    if why := cost.too_dear(head, rent, now):
+        return final(head, State.EXPIRED, now, reason=why)
     number = head.attempt + 1
     newest = head.checkpoints[-1] if head.checkpoints else None
     state = State.RUNNING if alone else State.GATHERING
@@ -74,6 +88,8 @@ def next_attempt(head: Head, *, nonce: str, by: int, alone: bool, machine: str, 
         by=by,
         running_at=now if alone else None,
         resumed_from_step=newest.step if newest and counts(newest) else None,
+        usd_per_hour=rent.usd_per_hour,
+        usd_per_hour_on_demand=rent.usd_per_hour_on_demand,
     )
     return replace(head, attempt=number, nonce=nonce, by=by, state=state, attempts=attempts)
 

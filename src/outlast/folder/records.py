@@ -138,6 +138,12 @@ class Attempt:
     store_writes: int = 0
     """Writes and lists of its machine that the store bills by number."""
 
+    usd_per_hour: float = 0.0
+    """What its machines cost together, with their disks."""
+
+    usd_per_hour_on_demand: float = 0.0
+    """What they would cost if nobody might take them away."""
+
     passed_over: Mapping[str, str] = field(default_factory=dict)
     """Damaged checkpoints that it would have begun with, by name, and what is wrong with each."""
 

@@ -112,6 +112,7 @@ def _half(job: Job, indexed: Indexed, state: str, why: str) -> Row:
         "preemptions": 0,
         "submitted_at": indexed.submitted_at,
         "cost_usd": 0.0,
+        "usd_per_hour": 0.0,
         "folder": job.folder_url,
         "why": why,
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from outlast.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT, EXIT_STOPPED
+from outlast.folder import cost
 from outlast.folder.records import Attempt, Beat, Cause, Checkpoint, Head, LaunchRecord, State
 from outlast.results.goodput import Goodput, goodput_of
 from outlast.spec.record import plain
@@ -70,9 +71,22 @@ class Status:
 
     @property
     def cost_usd(self) -> float:
-        """Machine time at the launch's price."""
-        seconds = sum((one.ended_at or self.now) - one.started_at for _, one in self.attempts)
-        return round(seconds / 3600 * self.launch.usd_per_hour * self.launch.workers, 4)
+        """Machines and disks of all attempts, each at the price that it was rented for; and what has lingered."""
+        return round(cost.spent_usd(self.head, self.now) + self._lingered_usd, 4)
+
+    @property
+    def cost_usd_on_demand(self) -> float | None:
+        """What the same work would have cost on machines that nobody takes away: what was lost would not have been. None: no price."""
+        paid = cost.on_demand_usd(self.head, self.now)
+        hourly = cost.rent_of(self.launch).usd_per_hour_on_demand
+        if not paid or not hourly:
+            return None
+        return round(max(0.0, paid - self.goodput.lost / 3600 * hourly) + self._lingered_usd, 4)
+
+    @property
+    def _lingered_usd(self) -> float:
+        """Counted whole as soon as it is certain, so that an ended job's cost does not change any more."""
+        return cost.rent_of(self.launch).after_usd if self.final else 0.0
 
     @property
     def goodput(self) -> Goodput:
@@ -96,6 +110,7 @@ class Status:
             "ended_at": self.head.ended_at,
             "exit_code": self.head.exit_code,
             "cost_usd": self.cost_usd,
+            "usd_per_hour": self.launch.usd_per_hour * self.launch.workers,
             "folder": self.folder,
             "sweep": self.spec.sweep or None,
         }
@@ -109,6 +124,8 @@ class Status:
             "attempt_list": [_attempt_row(number, attempt) for number, attempt in self.attempts],
             "checkpoints": [_checkpoint_row(checkpoint) for checkpoint in self.checkpoints],
             "goodput": self.goodput.document(),
+            "cost_usd_on_demand": self.cost_usd_on_demand,
+            "max_cost_usd": self.launch.max_cost_usd,
             "store_writes": self.store_writes,
         }
 

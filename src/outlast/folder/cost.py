@@ -1,0 +1,73 @@
+"""What a job has cost: the time of its machines at the price that each was rented for. Pure functions of head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from outlast.folder.records import Attempt, Head, LaunchRecord
+
+BOOT_SECONDS = 45.0
+"""From the first second of a rented machine that is paid for to the beginning of its attempt."""
+
+
+@dataclass(frozen=True)
+class Rent:
+    """What an hour of all machines of a launch costs together, and how much the job may."""
+
+    usd_per_hour: float = 0.0
+    usd_per_hour_on_demand: float = 0.0
+    max_cost_usd: float | None = None
+    after_usd: float = 0.0
+    """What the machines cost after the end, while they linger."""
+
+
+def rent_of(launch: LaunchRecord) -> Rent:
+    rented = launch.machine.rented
+    if rented is None:
+        return Rent()
+    return Rent(
+        usd_per_hour=rented.usd_per_hour * launch.workers,
+        usd_per_hour_on_demand=rented.usd_per_hour_on_demand * launch.workers,
+        max_cost_usd=launch.max_cost_usd,
+        after_usd=rented.usd_per_hour * launch.workers * rented.linger_seconds / 3600,
+    )
+
+
+def spent_usd(head: Head, now: float) -> float:
+    """By all attempts, those of earlier launches too."""
+    return sum(seconds * one.usd_per_hour for one, seconds in _paid(head, now)) / 3600
+
+
+def on_demand_usd(head: Head, now: float) -> float:
+    """The same time on machines that nobody takes away."""
+    return sum(seconds * one.usd_per_hour_on_demand for one, seconds in _paid(head, now)) / 3600
+
+
+def seconds_left(head: Head, rent: Rent, now: float) -> float | None:
+    """How long the machines may still be paid for; None: no sum limits that."""
+    if rent.max_cost_usd is None or not rent.usd_per_hour:
+        return None
+    return (rent.max_cost_usd - rent.after_usd - spent_usd(head, now)) / rent.usd_per_hour * 3600
+
+
+def too_dear(head: Head, rent: Rent, now: float) -> str:
+    """Why the job may not go on; empty: it may."""
+    left = seconds_left(head, rent, now)
+    return "" if left is None or left > 0 else reached(rent)
+
+
+def reached(rent: Rent) -> str:
+    return f"it has cost what it may cost, ${rent.max_cost_usd or 0.0:,.2f}"
+
+
+def _paid(head: Head, now: float) -> list[tuple[Attempt, float]]:
+    """Each attempt, and for how long its machines were paid for. What was not rented has no price."""
+    paid = []
+    machine = ""
+    for number in sorted(head.attempts, key=int):
+        one = head.attempts[number]
+        booted = BOOT_SECONDS if one.machine != machine else 0.0
+        machine = one.machine
+        ended_at = one.ended_at if one.ended_at is not None else now
+        paid.append((one, max(0.0, ended_at - one.started_at) + booted))
+    return paid
