@@ -6,10 +6,12 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import requests_sent
 
 SCRATCH = pytest.StashKey[str]()
 
@@ -33,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     home.mkdir()
     os.environ["HOME"] = str(home)
     os.environ["OUTLAST_DIR"] = str(Path(scratch) / "outlast")
+    requests_sent.begin(Path(scratch) / "requests")
     for who in ("AUTHOR", "COMMITTER"):
         os.environ[f"GIT_{who}_NAME"] = "Test"
         os.environ[f"GIT_{who}_EMAIL"] = "test@example.invalid"
@@ -40,6 +43,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(config.stash[SCRATCH], ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def requests_are_googles() -> Iterator[None]:
+    """Whatever the tests of this process made outlast send, Google documents it."""
+    yield
+    assert requests_sent.unknown_to_google() == []
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.requests_sent import RECORD
+
 SECONDS_MAX = 120.0
 """No command of these tests takes a fraction of it; a machine under load may."""
 
@@ -64,7 +66,9 @@ class User:
         return path
 
     def environ(self, **changes: str) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "VIRTUAL_ENV") if name in os.environ}
+        kept = {
+            name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "VIRTUAL_ENV", RECORD) if name in os.environ
+        }
         return {
             **kept,
             "HOME": str(self.root),

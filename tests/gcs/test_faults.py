@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,8 @@ from outlast.google import transport as transport_module
 from outlast.store.gcs_uploads import PIECE_BYTES
 from outlast.store.registry import open_store
 from outlast.store.store import Store, Upload
-from outlast_emulator.testing import Running
-from tests.gcs.conftest import unknown_to_google
+from outlast_emulator.testing import Running, running
+from tests import requests_sent
 
 INSERT, GET, LIST, DELETE = (f"storage.objects.{verb}" for verb in ("insert", "get", "list", "delete"))
 
@@ -197,7 +198,7 @@ def test_an_upload_in_pieces_goes_on_where_the_server_has_got_to(
 
 def test_what_can_be_read_again_begins_anew_when_its_session_is_gone(store: Store, emulator: Running) -> None:
     emulator.switch(upload_expiry_seconds=0.0)
-    healed = []
+    healed: list[bool] = []
 
     def chunks() -> Iterator[bytes]:
         if healed:
@@ -339,9 +340,20 @@ def test_every_request_is_one_that_google_documents(store: Store, emulator: Runn
     list(store.list("", after="a", limit=2))
     store.purge(["a", "large", "b", "c"])
     store.now()
-    assert unknown_to_google(emulator) == []
+    assert any(one["method"] == LIST for one in requests_sent.sent())
+    assert requests_sent.unknown_to_google() == []
 
 
-def test_a_request_that_google_does_not_know_would_be_found(store: Store, emulator: Running, bucket: str) -> None:
-    agent = {"user-agent": transport_module.USER_AGENT + "-planted"}
-    assert emulator.call("GET", f"/storage/v1/b/{bucket}/o?unheardOf=1", headers=agent).status == 400
+def test_a_request_that_google_does_not_know_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(requests_sent.RECORD, str(tmp_path / "requests"))
+    agent = {"user-agent": transport_module.USER_AGENT}
+    with running(tmp_path / "data") as emulator:
+        emulator.make_bucket("some-bucket")
+        assert emulator.call("GET", "/storage/v1/b/some-bucket/o", headers=agent).status == 200
+        assert requests_sent.unknown_to_google() == []
+        assert emulator.call("GET", "/storage/v1/b/some-bucket/o?unheardOf=1", headers=agent).status == 400
+        assert emulator.call("GET", "/some-bucket/of-the-xml-api", headers=agent).status == 404
+    assert [one.partition(":")[0] for one in requests_sent.unknown_to_google()] == [
+        "GET /storage/v1/b/some-bucket/o?unheardOf=1",
+        "GET /some-bucket/of-the-xml-api?",
+    ]

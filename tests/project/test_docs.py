@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from outlast.spec.settings import BY_NAME
 from tests.project.doc_blocks import blocks, fits, run_page, steps
 from tests.project.project_files import ROOT
+from tests.requests_sent import RECORD
 from tools import check_docs
 
 PAGES = check_docs.markdown_files()
@@ -29,6 +31,7 @@ def test_what_a_page_says_can_be_typed(page: Path, tmp_path: Path) -> None:
         "OUTLAST_DIR": str(tmp_path / "outlast"),
         "VIRTUAL_ENV": str(ROOT / ".venv"),
         "HOME": str(tmp_path),
+        RECORD: os.environ[RECORD],
     }
     assert run_page(page.read_text(), directory, environment) > 0
 
