@@ -152,7 +152,7 @@ class _Upload:
         return partial(_record, whole, parts)
 
     def send(self, total: int) -> None:
-        uploads = (Upload(part.key, part.chunks) for part in self.parts)
+        uploads = (Upload(part.key, part.chunks, part.size) for part in self.parts)
         self.folder.store.upload_many(uploads, lambda done: self.between(done, total))
 
     def _part(self, whole: _Whole, offset: int) -> _Part:

@@ -15,7 +15,7 @@ from urllib3.util import Timeout, make_headers, parse_url
 
 from outlast.google.exchange import Broken, exchange
 from outlast.google.proxies import proxy_for
-from outlast.google.wire import Answer, NoAnswer, Request
+from outlast.google.wire import Answer, NoAnswer, Request, Stream
 
 CONNECTIONS_MAX = 32
 """Kept open per server: more than any of our crews has threads."""
@@ -133,13 +133,18 @@ class _Proxied:
         self._pool = urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
 
     def send(self, request: Request, target: str, connect_seconds: float, stall_seconds: float) -> Answer:
-        body = request.body if request.body is None or isinstance(request.body, bytes) else b"".join(request.body)
+        body: bytes | Stream | None
+        headers = dict(request.headers)
+        if isinstance(request.body, Stream):
+            body, headers["Content-Length"] = request.body, str(request.body.size)
+        else:
+            body = request.body if request.body is None or isinstance(request.body, bytes) else b"".join(request.body)
         try:
             answer = self._pool.urlopen(
                 request.method,
                 request.url,
                 body=body,
-                headers=dict(request.headers),
+                headers=headers,
                 timeout=Timeout(connect=connect_seconds, read=stall_seconds),
                 retries=False,
                 redirect=False,

@@ -7,9 +7,9 @@ all the rest of a request together.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from outlast.google.wire import Answer, Request
+from outlast.google.wire import Answer, Request, Stream, body_bytes
 
 HEAD_BYTES_MAX = 256 << 10
 RECEIVE_BYTES = 256 << 10
@@ -40,13 +40,13 @@ def exchange(sock: socket.socket, request: Request, host: str, target: str) -> t
 
 def _send(sock: socket.socket, request: Request, host: str, target: str) -> None:
     body = request.body
-    chunks = () if body is None else (body,) if isinstance(body, bytes) else tuple(body)
-    size = sum(map(len, chunks))
+    chunks: Iterable[bytes] = () if body is None else (body,) if isinstance(body, bytes) else body
+    size = 0 if body is None else body_bytes(body)
     headers: dict[str, str] = {"Host": host, **request.headers}
     if body is not None or request.method in ("POST", "PUT"):
         headers["Content-Length"] = str(size)
     head = _head(request.method, target, headers)
-    if size <= JOINED_BYTES_MAX:
+    if size <= JOINED_BYTES_MAX and not isinstance(body, Stream):
         sock.sendall(b"".join((head, *chunks)))
         return
     sock.sendall(head)

@@ -6,12 +6,12 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from outlast.google.transport import Transport, read_date
-from outlast.google.wire import Answer, Body, NoAnswer, Request
+from outlast.google.wire import Answer, Body, NoAnswer, Request, body_bytes
 
 LIST_MAX = 1000
 JOINED_BYTES_MAX = 64 << 10
@@ -66,7 +66,7 @@ class StorageClient:
 
     # Objects.
 
-    def insert(self, name: str, data: Body, *, if_generation: int | None, op: str = "") -> Answer:
+    def insert(self, name: str, data: bytes | Sequence[bytes], *, if_generation: int | None, op: str = "") -> Answer:
         """Metadata and content in one request, with the content's md5: Google refuses what arrives otherwise."""
         boundary = secrets.token_hex(16)
         chunks = [data] if isinstance(data, bytes) else data
@@ -98,7 +98,7 @@ class StorageClient:
 
     def send(self, session: str, data: Body, offset: int, total: int | None, md5: str = "") -> Answer:
         """One piece, tried once; `total`: it is the last one. 308 with `Range` says how far the server has got."""
-        size = len(data) if isinstance(data, bytes) else sum(map(len, data))
+        size = body_bytes(data)
         place = f"{offset}-{offset + size - 1}" if size else "*"
         headers = {"Content-Range": f"bytes {place}/{'*' if total is None else total}"}
         if md5 and total is not None:

@@ -16,7 +16,7 @@ from outlast.google.auth.credentials import Credentials, Token
 from outlast.google.auth.find import find_credentials
 from outlast.google.endpoints import Endpoints
 from outlast.google.errors import ApiError, passing, translated, unreachable, untouched
-from outlast.google.wire import Answer, NoAnswer, Request, Wire
+from outlast.google.wire import Answer, NoAnswer, Request, Stream, Wire
 
 CONNECT_SECONDS = 10.0
 STALL_SECONDS = 20.0
@@ -128,7 +128,8 @@ class Transport:
                 if answer.status == 401 and not renewed:
                     renewed = True
                     self._forget_token()
-                    continue
+                    if not isinstance(request.body, Stream):  # which has been read
+                        continue
                 if not passing(answer):
                     raise failed
                 uncertain = uncertain or not untouched(answer)

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-Body = bytes | Sequence[bytes]
-"""Whole, or in pieces that are sent one after the other without being joined."""
+
+class SourceFailed(Exception):
+    """Whoever gives the bytes of a `Stream` has raised the error that is this one's cause: it is not the network's."""
+
+
+class Stream:
+    """Bytes that are read while they are sent, once: nothing is held of them."""
+
+    def __init__(self, size: int, chunks: Iterable[bytes]) -> None:
+        self.size = size
+        """So many come, no more and no less."""
+
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._chunks
+        except Exception as error:
+            raise SourceFailed from error
+
+
+Body = bytes | Sequence[bytes] | Stream
+"""Whole, in pieces that are sent one after the other without being joined, or read on the way."""
+
+
+def body_bytes(body: Body) -> int:
+    if isinstance(body, Stream):
+        return body.size
+    return len(body) if isinstance(body, bytes) else sum(map(len, body))
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class GcsStore:
         def calls() -> Iterator[Callable[[], None]]:
             for upload in uploads:
                 check_key(upload.key)
-                yield partial(self._upload_again, upload.key, partial(watched, upload))
+                yield partial(self._upload_again, upload.key, partial(watched, upload), upload.bytes)
 
         self._crew.each(calls(), lambda: between(done.value), ended)
 
@@ -173,9 +173,9 @@ class GcsStore:
             return int(document["generation"])
         raise PreconditionFailed(key)
 
-    def _upload_again(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:
+    def _upload_again(self, key: str, chunks: Callable[[], Iterable[bytes]], size: int | None) -> None:
         try:
-            upload_again(self._client, self._names.of(key), chunks, if_generation=None, op="")
+            upload_again(self._client, self._names.of(key), chunks, if_generation=None, op="", size=size)
         except ApiError as error:
             raise self._refused(error, "write", key) from error
         except NoAnswer as error:

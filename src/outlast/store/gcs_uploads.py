@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from outlast.errors import Damaged
 from outlast.google.errors import ApiError, passing
 from outlast.google.storage import StorageClient, md5_text
-from outlast.google.wire import Answer, NoAnswer
+from outlast.google.wire import Answer, NoAnswer, SourceFailed, Stream
+from outlast.store.gcs_source import Source
 
 PIECE_BYTES = 8 << 20
 """What one request carries at most, and what is held in memory for it; a multiple of Cloud Storage's 256 KiB."""
+
+BLOCK_BYTES = 256 << 10
+"""Of what is not the last request of a session, Cloud Storage keeps whole blocks."""
 
 SESSIONS_MAX = 3
 """How often an upload begins anew because its session is gone."""
@@ -44,11 +48,20 @@ def upload_stream(
 
 
 def upload_again(
-    client: StorageClient, name: str, chunks: Callable[[], Iterable[bytes]], *, if_generation: int | None, op: str
+    client: StorageClient,
+    name: str,
+    chunks: Callable[[], Iterable[bytes]],
+    *,
+    if_generation: int | None,
+    op: str,
+    size: int | None = None,
 ) -> tuple[int, int]:
-    """The same for what can be read again: a session that is gone is begun anew."""
+    """The same for what can be read again: a session that is gone is begun anew. `size`: nothing needs to be held."""
     for tries_left in reversed(range(SESSIONS_MAX)):
         try:
+            if size is not None and size > PIECE_BYTES:
+                source = Source(chunks, size)
+                return _Session(client, name, if_generation, op, size).send_source(source)
             return upload_stream(client, name, chunks(), if_generation=if_generation, op=op)
         except SourceMoved as error:
             if not tries_left:
@@ -59,10 +72,12 @@ def upload_again(
 class _Session:
     """The pieces of one object, in order, each until the server has all of it."""
 
-    def __init__(self, client: StorageClient, name: str, if_generation: int | None, op: str) -> None:
+    def __init__(
+        self, client: StorageClient, name: str, if_generation: int | None, op: str, total: int | None = None
+    ) -> None:
         self._client = client
         self._name = name
-        self._url = client.begin(name, if_generation=if_generation, total=None, op=op)
+        self._url = client.begin(name, if_generation=if_generation, total=total, op=op)
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._offset = 0
 
@@ -77,8 +92,44 @@ class _Session:
             self._abandon()
             raise
         self._hash(held)
-        total = self._offset + _bytes(held)
-        answer = self._send(held, total)
+        return self._end(held)
+
+    def send_source(self, source: Source) -> tuple[int, int]:
+        """All but the last bytes in one request, hashed and sent as they are read; the last ones bring the md5 of the whole."""
+        try:
+            whole_blocks = (source.size - 1) // BLOCK_BYTES * BLOCK_BYTES
+            self._send_blocks(source, whole_blocks)
+            last = source.rest(whole_blocks)
+        except SourceFailed as error:
+            self._abandon()
+            raise error.__cause__ or error from None
+        except BaseException:
+            self._abandon()
+            raise
+        self._md5 = source.md5
+        return self._end([last])
+
+    def _send_blocks(self, source: Source, end: int) -> None:
+        tries = 0
+        while self._offset < end:
+            body = Stream(end - self._offset, source.between(self._offset, end))
+            try:
+                answer = self._client.send(self._url, body, self._offset, None)
+            except (ApiError, NoAnswer) as error:
+                answer = self._ask(None, error, tries)
+            if answer.status != 308:
+                raise Damaged(f"the upload of `{self._name}` was finished before its end")
+            got = _received(answer)
+            if not self._offset <= got <= end:
+                raise SourceMoved  # what the server had, it has no longer
+            tries = tries + 1 if got == self._offset else 0
+            if tries >= ANSWERS_LOST_MAX:
+                raise NoAnswer(f"the upload of `{self._name}` does not move", sent=True)
+            self._offset = got
+
+    def _end(self, piece: Piece) -> tuple[int, int]:
+        total = self._offset + _bytes(piece)
+        answer = self._send(piece, total)
         assert answer is not None
         self._check(answer, total)
         return total, generation_of(answer)
@@ -112,7 +163,7 @@ class _Session:
 
     def _ask(self, total: int | None, failed: ApiError | NoAnswer, tries: int) -> Answer:
         """After a piece that was refused for now, or had no answer: how much of it is there? Never the same bytes blindly again."""
-        if isinstance(failed, ApiError):
+        if isinstance(failed, ApiError) and failed.status != 401:  # the question comes with a new token
             self._judge(failed)
         self._client.transport.pause(tries)
         try:

@@ -28,6 +28,8 @@ class Upload(NamedTuple):
 
     key: str
     chunks: Callable[[], Iterable[bytes]]
+    bytes: int | None = None
+    """How many come, where that is known: a large one is then sent while it is read, and nothing of it is held."""
 
 
 class Store(Protocol):

@@ -146,8 +146,9 @@ class Pushing:
         yield from self._end_shard()
 
     def counted(self, upload: PackUpload) -> Upload:
-        self.uploaded_bytes += sum(content.bytes for content in upload.contents)
-        return Upload(upload.key, upload.chunks)
+        size = sum(content.bytes for content in upload.contents)
+        self.uploaded_bytes += size
+        return Upload(upload.key, upload.chunks, size)
 
     def record(self) -> DatasetRecord:
         if not self._files:

@@ -126,7 +126,8 @@ class Shelf:
             name, size = self._parts.get(part.sha256, ("", -1))
             if size != part.bytes:
                 name = f"{part.sha256}-{self.prunes.number:06d}" if self.prunes.number else part.sha256
-                uploads.append(Upload(layout.environment_part(name), partial(_read_part, path, offset, part.bytes)))
+                chunks = partial(_read_part, path, offset, part.bytes)
+                uploads.append(Upload(layout.environment_part(name), chunks, part.bytes))
                 self._parts[part.sha256] = (name, part.bytes)
                 self.uploaded_bytes += part.bytes
             parts.append(replace(part, name=name))
