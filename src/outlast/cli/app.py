@@ -31,6 +31,7 @@ COMMANDS = (
     "delete",
     "prune",
     "audit",
+    "init",
     "doctor",
     "config",
     "completion",

@@ -8,14 +8,14 @@ from outlast.cli.terminal import say
 from outlast.errors import UsageError
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
+def confirmed(question: str, *, yes: bool, state: str = "nothing was removed") -> bool:
     """`question` without its mark. Nobody there to answer and no `--yes`: an error, never a silent yes or no."""
     if yes:
         return True
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         raise UsageError(
             f"{question}: nobody is here to say yes",
-            state="nothing was removed",
+            state=state,
             hint="add `--yes` to the same command",
         )
     sys.stderr.write(f"{question}? [y/N] ")

@@ -96,17 +96,28 @@ def ensure_default(client: StorageClient, project: str, region: str, random: Ran
     and waited for our data.
     """
     try:
-        ours = [_bucket(one) for one in client.list_buckets(project, DEFAULT_PREFIX) if _is_home(one)]
+        found = find_default(client, project, region)
     except (ApiError, NoAnswer) as error:
         raise client.transport.explain(error, f"the buckets of project `{project}`") from error
-    for bucket in sorted(ours, key=lambda one: one.name):
-        if bucket.location == region:
-            return bucket
-    for name in _names(region, random):
+    if found is not None:
+        return found
+    for name in default_names(region, random):
         made = _make(StorageClient(client.transport, name), project, region)
         if made is not None:
             return made
     raise Denied(f"no free name for a bucket of project `{project}`", hint="`--bucket NAME` names one")
+
+
+def find_default(client: StorageClient, project: str, region: str) -> Bucket | None:
+    """`ApiError` and `NoAnswer` as they come."""
+    ours = [_bucket(one) for one in client.list_buckets(project, DEFAULT_PREFIX) if _is_home(one)]
+    here = [bucket for bucket in ours if bucket.location == region]
+    return min(here, key=lambda one: one.name, default=None)
+
+
+def is_ours(client: StorageClient) -> bool:
+    """It carries the mark of a bucket that was made for homes."""
+    return _is_home(client.get_bucket())
 
 
 def region_note(bucket: Bucket, region: str) -> str:
@@ -167,6 +178,6 @@ def _is_home(document: Mapping[str, Any]) -> bool:
     return (document.get("labels") or {}).get(LABEL) == LABEL_VALUE
 
 
-def _names(region: str, random: Random) -> Iterator[str]:
+def default_names(region: str, random: Random) -> Iterator[str]:
     for _ in range(DEFAULT_TRIES):
         yield f"{DEFAULT_PREFIX}{region}-{random.getrandbits(64):016x}"

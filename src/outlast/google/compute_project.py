@@ -6,9 +6,13 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from outlast.errors import OutlastError
 from outlast.google.errors import ApiError
 from outlast.google.json_api import Document, JsonApi
 from outlast.google.transport import Transport
+
+PAUSES_MAX = 3
+"""The pause between two looks at an operation is doubled so often: four seconds at most."""
 
 
 class ComputeProject:
@@ -63,8 +67,15 @@ class ComputeProject:
 
     def _done(self, operation: Document, place: str) -> None:
         """Waits for it, and raises what it ended with."""
+        tries = 0
         while operation.get("status") != "DONE":
-            operation = self._api.post(f"{place}/operations/{operation['name']}/wait", {})
+            self.transport.pause(tries)
+            tries = min(tries + 1, PAUSES_MAX)
+            operation = self._api.get(f"{place}/operations/{operation['name']}")
+        for error in (operation.get("error") or {}).get("errors", ()):
+            raise OutlastError(
+                f"{operation.get('operationType')} of `{operation.get('targetLink')}`: {error['message']}"
+            )
 
 
 def _request_id() -> dict[str, str]:

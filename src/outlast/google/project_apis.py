@@ -44,6 +44,11 @@ class ProjectApis:
     def has_role(self, role: str, member: str) -> bool:
         return is_bound(self._policy(), role, member)
 
+    def members(self, role: str) -> list[str]:
+        """Who has the role in the project."""
+        bindings = self._policy().get("bindings", ())
+        return sorted({member for one in bindings if one["role"] == role for member in one.get("members", ())})
+
     def bind(self, role: str, member: str, *, bound: bool = True) -> bool:
         """Gives or takes a role in the project; whether that changed anything."""
         return change_policy(self._policy, self._put_policy, role, member, bound=bound)

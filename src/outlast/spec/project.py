@@ -62,6 +62,16 @@ def _tool_table(path: Path) -> SettingsFile | None:
     return SettingsFile(path, content, table, "[tool.outlast]") if isinstance(table, dict) else None
 
 
+def parse_settings(path: Path, content: bytes, table: str = "") -> Mapping[str, Any]:
+    """What a settings file with this content would say; `table` as in `SettingsFile`."""
+    document = _parse(path, content)
+    if not table:
+        return document
+    tool = document.get("tool")
+    found = tool.get("outlast") if isinstance(tool, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def _content(path: Path) -> bytes | None:
     try:
         return read_plain(path, FILE_BYTES_MAX)

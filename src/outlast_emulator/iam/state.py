@@ -16,6 +16,14 @@ PROJECT = "emulated"
 PROJECT_NUMBER = 424242424242
 OWNER = "owner@emulated.invalid"
 DEFAULT_ACCOUNT = f"{PROJECT_NUMBER}-compute@developer.gserviceaccount.com"
+SETTING_UP = (
+    "roles/iam.roleAdmin",
+    "roles/iam.serviceAccountAdmin",
+    "roles/resourcemanager.projectIamAdmin",
+    "roles/secretmanager.admin",
+)
+"""More than Google gives it: a newcomer's programs are this account, by the metadata server, and may set the project up."""
+
 PAST_MAX = 100
 
 
@@ -80,7 +88,7 @@ def _no_time() -> float:
 
 
 def first_document() -> dict[str, Any]:
-    """An owner, the default service account with the editor's role, and nobody else."""
+    """An owner, the default service account with the editor's role and some more, and nobody else."""
     return {
         "secret": secrets.token_hex(32),
         "users": {OWNER: {"refresh_token": f"1//{secrets.token_urlsafe(24)}", "revoked": ""}},
@@ -94,6 +102,7 @@ def first_document() -> dict[str, Any]:
             f"projects/{PROJECT}": [
                 {"role": "roles/owner", "members": [f"user:{OWNER}"]},
                 {"role": "roles/editor", "members": [f"serviceAccount:{DEFAULT_ACCOUNT}"]},
+                *({"role": role, "members": [f"serviceAccount:{DEFAULT_ACCOUNT}"]} for role in SETTING_UP),
             ]
         },
     }

@@ -1,0 +1,132 @@
+"""The smallest roles: what a machine may do, what somebody who runs jobs may do, and what setting a project up takes.
+
+A test records the calls of each, takes the permissions away one by one, and expects an error that names the one that is gone.
+"""
+
+from __future__ import annotations
+
+RUNNER_ACCOUNT = "outlast-runner"
+"""The service account of every machine that is rented."""
+
+RUNNER_ROLE = "outlastRunner"
+RUNNER_PERMISSIONS = (
+    "compute.instanceGroupManagers.delete",
+    "compute.instanceGroupManagers.get",
+    "compute.instanceGroupManagers.update",
+    "compute.instanceGroups.delete",
+    "compute.instances.delete",
+    "compute.instances.get",
+)
+"""In the project: a machine ends its own group. Nothing here makes a machine."""
+
+RUNNER_BUCKET_ROLE = "roles/storage.objectUser"
+"""In the bucket of the home, and nowhere else."""
+
+SECRET_ROLE = "roles/secretmanager.secretAccessor"  # noqa: S105  a role's name
+"""On each secret that a job may read, and on no other."""
+
+USER_ROLE = "outlastUser"
+USER_PERMISSIONS = (
+    "compute.acceleratorTypes.list",
+    "compute.disks.create",
+    "compute.disks.createSnapshot",
+    "compute.disks.delete",
+    "compute.disks.get",
+    "compute.disks.list",
+    "compute.disks.setLabels",
+    "compute.disks.useReadOnly",
+    "compute.images.create",
+    "compute.images.delete",
+    "compute.images.get",
+    "compute.images.getFromFamily",
+    "compute.images.list",
+    "compute.images.setLabels",
+    "compute.images.useReadOnly",
+    "compute.instanceGroupManagers.create",
+    "compute.instanceGroupManagers.delete",
+    "compute.instanceGroupManagers.get",
+    "compute.instanceGroupManagers.list",
+    "compute.instanceGroupManagers.update",
+    "compute.instanceGroups.create",
+    "compute.instanceGroups.delete",
+    "compute.instanceTemplates.create",
+    "compute.instanceTemplates.delete",
+    "compute.instanceTemplates.get",
+    "compute.instanceTemplates.list",
+    "compute.instanceTemplates.useReadOnly",
+    "compute.instances.create",
+    "compute.instances.delete",
+    "compute.instances.get",
+    "compute.instances.getGuestAttributes",
+    "compute.instances.getSerialPortOutput",
+    "compute.instances.list",
+    "compute.instances.setLabels",
+    "compute.instances.setMetadata",
+    "compute.instances.setServiceAccount",
+    "compute.instances.simulateMaintenanceEvent",
+    "compute.instances.stop",
+    "compute.machineTypes.get",
+    "compute.machineTypes.list",
+    "compute.networks.get",
+    "compute.networks.list",
+    "compute.projects.get",
+    "compute.regionOperations.get",
+    "compute.globalOperations.get",
+    "compute.zoneOperations.get",
+    "compute.regions.get",
+    "compute.regions.list",
+    "compute.routers.list",
+    "compute.subnetworks.get",
+    "compute.subnetworks.list",
+    "compute.subnetworks.use",
+    "compute.subnetworks.useExternalIp",
+    "compute.zones.get",
+    "compute.zones.list",
+    "resourcemanager.projects.get",
+    "serviceusage.services.get",
+    "serviceusage.services.use",
+)
+"""In the project: whoever runs, watches, stops and audits jobs, and builds images."""
+
+USER_BUCKET_ROLES = ("roles/storage.objectUser", "roles/storage.legacyBucketReader")
+"""In the bucket of the home: its objects, and its place."""
+
+ACT_AS_ROLE = "roles/iam.serviceAccountUser"
+"""On `outlast-runner` alone: machines are started as it."""
+
+ACT_AS = "iam.serviceAccounts.actAs"
+
+ADMIN_PERMISSIONS = (
+    "iam.roles.create",
+    "iam.roles.delete",
+    "iam.roles.get",
+    "iam.roles.undelete",
+    "iam.roles.update",
+    "iam.serviceAccounts.create",
+    "iam.serviceAccounts.delete",
+    "iam.serviceAccounts.get",
+    "iam.serviceAccounts.getIamPolicy",
+    "iam.serviceAccounts.setIamPolicy",
+    "resourcemanager.projects.get",
+    "resourcemanager.projects.getIamPolicy",
+    "resourcemanager.projects.setIamPolicy",
+    "serviceusage.operations.get",
+    "serviceusage.services.enable",
+    "serviceusage.services.get",
+    "storage.buckets.create",
+    "storage.buckets.delete",
+    "storage.buckets.get",
+    "storage.buckets.getIamPolicy",
+    "storage.buckets.list",
+    "storage.buckets.setIamPolicy",
+)
+"""What `outlast init` and its `--undo` take, without `--ssh` and the check by a tiny job."""
+
+ADMIN_SSH_PERMISSIONS = (
+    "compute.firewalls.create",
+    "compute.firewalls.delete",
+    "compute.firewalls.get",
+    "compute.globalOperations.get",
+    "compute.networks.updatePolicy",
+)
+"""With `--ssh` these too."""
