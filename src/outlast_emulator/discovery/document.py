@@ -22,6 +22,9 @@ SYSTEM_PARAMETERS = frozenset(
 )
 """Accepted by every Google API beside those that its document lists."""
 
+UNLISTED = {"compute.v1": ("returnPartialSuccess",)}
+"""Accepted by one API although its document does not list it (any more): gcloud and Google's libraries send it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -55,7 +58,7 @@ def load(name: str) -> Document:
     taken = json.loads(gzip.decompress((HERE / f"{name}.json.gz").read_bytes()))
     types = Types(taken["schemas"])
     system = {key: word_check(value) for key, value in taken["parameters"].items()}
-    system.update(dict.fromkeys(SYSTEM_PARAMETERS))
+    system.update(dict.fromkeys((*SYSTEM_PARAMETERS, *UNLISTED.get(name, ()))))
     methods = {key: _method(key, value, taken, types, system) for key, value in taken["methods"].items()}
     return Document(name, taken["revision"], methods, tuple(sorted(taken["schemas"])))
 
