@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 
 from outlast_emulator import inflate
 from outlast_emulator.chain import Step
-from outlast_emulator.compute import groups_api, groups_control, instance_groups_api, templates_api
+from outlast_emulator.compute import api as compute_api
+from outlast_emulator.compute import control as compute_control
+from outlast_emulator.compute import groups_control
 from outlast_emulator.control import faults, record, surface
 from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
@@ -25,9 +27,8 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     batch.routes,
     endpoints.routes,
     project_apis.routes,
-    templates_api.routes,
-    groups_api.routes,
-    instance_groups_api.routes,
+    compute_api.routes,
+    compute_control.routes,
     groups_control.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's

@@ -13,6 +13,7 @@ from typing import Any
 
 from outlast_emulator.chain import Step, joined
 from outlast_emulator.clock import Clock
+from outlast_emulator.compute import hosting
 from outlast_emulator.compute.model import Compute
 from outlast_emulator.control.faults import Faults
 from outlast_emulator.control.ledger import Ledger
@@ -58,8 +59,9 @@ class Emulator:
         self.secrets = Secrets(data / "project", self.clock)
         self.storage = Storage(data / "storage", self.clock, self.switches)
         self.compute = Compute(data / "compute", self.clock, self.switches)
+        hosting.connect(self)
         self.lifecycle = Lifecycle(self.storage, data / "xml-uploads", self.clock)
-        self.ledger = Ledger(self.storage, self.record)
+        self.ledger = Ledger(self.storage, self.record, self.compute.usage)
         self.check_body: Callable[[str, dict[str, Any]], None] = _no_check
         """For a body that is not the whole of a request (the first part of a multipart upload): refused as Google refuses
         it. Set by the step that validates."""

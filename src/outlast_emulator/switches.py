@@ -79,6 +79,9 @@ class Switches:
     image_seconds: float = 10.0
     """From a new image's PENDING to READY."""
 
+    serial_after_stop: bool = True
+    """The serial output of a machine that was stopped can still be read."""
+
     machines: bool = True
     """Instances really run; off: they are records only."""
 

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-
-class Machine(Protocol):
-    """A machine that was booted."""
-
-    pid: int
-
-    def alive(self) -> bool: ...
-
-    def serial(self) -> bytes: ...
-
-    def soft_off(self, seconds: float) -> None: ...
-
-    def kill(self) -> None: ...
-
-    def cut(self, cut: bool) -> None: ...
+if TYPE_CHECKING:
+    from outlast_emulator.emulator import Emulator
 
 
 class Guest(Protocol):
     """What the instance's model needs of a machine and its metadata server, whichever runs it."""
 
     def alive(self) -> bool: ...
+
+    def ended(self) -> str:
+        """Why it is off: `off`, `reboot`, `killed`, `crashed`; "" while it runs."""
+        ...
 
     def soft_off(self, seconds: float) -> None:
         """Asks it to shut down and returns when it is off, or after `seconds` of real time."""
@@ -57,13 +47,15 @@ class Guest(Protocol):
 class Silence:
     """A machine that is there and does nothing: where `machines` is switched off."""
 
-    def __init__(self, on_exit: Callable[[], None] | None = None) -> None:
+    def __init__(self) -> None:
         self._alive = True
         self.values: dict[str, str] = {}
-        self.on_exit = on_exit
 
     def alive(self) -> bool:
         return self._alive
+
+    def ended(self) -> str:
+        return "" if self._alive else "killed"
 
     def soft_off(self, seconds: float) -> None:
         self._alive = False
@@ -85,3 +77,27 @@ class Silence:
 
     def guest_attributes(self) -> dict[str, str]:
         return {}
+
+
+def connect(emulator: Emulator) -> None:
+    """What machines get of the emulator that runs them: its port, tokens by its IAM, the environment of their scripts."""
+    from outlast_emulator.iam.oauth import identity_token
+    from outlast_emulator.iam.tokens import LIFETIME_SECONDS
+    from outlast_emulator.variables import variables
+
+    contents, authority = emulator.compute.contents, emulator.authority
+
+    def token(email: str, scopes: tuple[str, ...]) -> dict[str, Any]:
+        text, _ = authority.token(f"serviceAccount:{email}", scopes)
+        return {"access_token": text, "expires_in": LIFETIME_SECONDS - 1, "token_type": "Bearer"}
+
+    def identity(email: str, audience: str, full: bool) -> str:
+        return identity_token(authority, email, audience)
+
+    def environment() -> dict[str, str]:
+        """Machines have a metadata server of their own."""
+        found = variables(emulator.url)
+        return {name: value for name, value in found.items() if not name.startswith("GCE_METADATA_")}
+
+    contents.token, contents.identity, contents.environment = token, identity, environment
+    contents.port = lambda: int(emulator.url.rpartition(":")[2] or 0)

@@ -11,6 +11,7 @@ from outlast_emulator.compute.failures import Failure
 from outlast_emulator.compute.hosting import Guest
 from outlast_emulator.compute.resources import Instance, Resource
 from outlast_emulator.errors import ApiError
+from outlast_emulator.machines.errors import MachineError
 
 if TYPE_CHECKING:
     from outlast_emulator.compute.model import Compute
@@ -45,6 +46,7 @@ class Instances:
     def __init__(self, compute: Compute) -> None:
         self._compute = compute
         self._guests: dict[int, Guest] = {}
+        self._closed = False
         self.on_running: list[Callable[[Instance], None]] = []
         self.on_gone: list[Callable[[Instance, str], None]] = []
         compute.scheduler.on("instances.boot", self._boot, slow=True)
@@ -187,6 +189,7 @@ class Instances:
 
     def close(self) -> None:
         """All machines end; their instances are found RUNNING at the next start."""
+        self._closed = True
         guests, self._guests = dict(self._guests), {}
         for guest in guests.values():
             guest.kill()
@@ -206,7 +209,11 @@ class Instances:
                 found.document["status"] = "STAGING"
             found.state["boots"] = found.state.get("boots", 0) + 1
             compute.resources.save(found)
-        guest = compute.contents.boot(found)
+        try:
+            guest = compute.contents.boot(found)
+        except MachineError as error:
+            self._not_booted(found, str(error))
+            return
         with compute.database.write():
             found = compute.resources.by_id(number)
             if found is None or "ending" in found.state:
@@ -226,15 +233,35 @@ class Instances:
         if not guest.alive():
             self.exited(number)
 
+    def _not_booted(self, instance: Instance, why: str) -> None:
+        """Its host failed: the operation says so, and a group makes another."""
+        failure = Failure("INTERNAL_ERROR", f"Internal error: {why}", 503)
+        with self._compute.database.write():
+            found = self._compute.resources.by_id(instance.id)
+            if found is None:
+                return
+            self._end_operations([found.state.pop("operation", 0)], failure)
+            self._compute.resources.save(found)
+            self._compute.operations.done("compute.instances.hostError", found)
+            self.end(found, HOST_ERROR, grace_seconds=0)
+
     def exited(self, number: int) -> None:
         """A machine is off by itself: powered off inside, or dead. Called by whoever runs machines, at most once a boot."""
         compute = self._compute
+        if self._closed:
+            return
         with compute.database.write():
             found = compute.resources.by_id(number)
             guest = self._guests.get(number)
             if found is None or guest is None or guest.alive() or found.status != "RUNNING":
                 return
             if "ending" in found.state:
+                return
+            if guest.ended() == "reboot":
+                del self._guests[number]
+                found.state["rebooting"] = True
+                compute.resources.save(found)
+                compute.scheduler.later(0, "instances.boot", number=number)
                 return
             compute.operations.done("compute.instances.guestTerminate", found)
             self.end(found, GUEST, grace_seconds=0)

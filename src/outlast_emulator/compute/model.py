@@ -66,6 +66,7 @@ class Compute:
         """Once the emulator is served: what a killed emulator left undone goes on. May be called again and again."""
         if not self._started:
             self._started = True
+            self.contents.start()
             self.instances.recover()
             self.preemption.recover()
             self.groups.controller.recover()

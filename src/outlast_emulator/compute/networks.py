@@ -121,6 +121,20 @@ class Networks:
             document["sourceRanges"] = ["0.0.0.0/0"]
         return self._compute.resources.add(FIREWALLS, project, links.GLOBAL, name, document)
 
+    def create_router(self, project: str, scope: str, body: dict[str, Any]) -> Resource:
+        """With its NATs, by which machines without an address of their own reach the internet."""
+        name = rules.check_name(body.get("name"))
+        network = self._network(body.get("network"), project, "resource", required=True)
+        assert network is not None
+        document = {
+            **body,
+            "kind": "compute#router",
+            "network": network.url,
+            "region": links.url(f"projects/{project}/{scope}"),
+            "creationTimestamp": self._stamp(),
+        }
+        return self._compute.resources.add("routers", project, scope, name, document)
+
     def _network(self, named: str | None, project: str, field: str, *, required: bool) -> Resource | None:
         if not named and not required:
             return None

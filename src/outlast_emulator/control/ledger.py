@@ -1,4 +1,4 @@
-"""What everything would have cost at Google: storage by time, operations by class; machines when there are any.
+"""What everything would have cost at Google: storage by time, operations by class, machines, disks and images by the hour.
 
 Prices: Standard storage in a region of the United States, list price, as of 2026-08-21.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from outlast_emulator.compute.usage import Usage
 from outlast_emulator.control.record import Record
 from outlast_emulator.storage.model import Storage
 
@@ -34,7 +35,8 @@ def operation_class(method_id: str) -> str:
 class Ledger:
     """Totals survive a restart up to the last `keep`: a killed emulator forgets about a second."""
 
-    def __init__(self, storage: Storage, record: Record) -> None:
+    def __init__(self, storage: Storage, record: Record, usage: Usage) -> None:
+        self._usage = usage
         self._storage = storage
         self._record = record
         self._kept_calls = 0
@@ -47,7 +49,8 @@ class Ledger:
             location = next((it.fields.get("location", "") for it in self._storage.buckets.all(None, bucket)), "")
             rate = size / GB * STORAGE_USD_PER_GB_MONTH / HOURS_PER_MONTH
             alive.append({"kind": "storage.bucket", "name": bucket, "zone": location.lower(), "usd_per_hour": rate})
-        total = self._earlier + self._since_start()
+        alive += self._usage.alive()
+        total = self._earlier + self._since_start() + self._usage.usd_total()
         return {"alive": alive, "usd_per_hour": sum(entry["usd_per_hour"] for entry in alive), "usd_total": total}
 
     def operations(self) -> dict[str, Any]:
@@ -67,7 +70,7 @@ class Ledger:
             self.keep()
 
     def keep(self) -> None:
-        self._storage.database.keep_note(NOTE, json.dumps({"usd_total": self.document()["usd_total"]}))
+        self._storage.database.keep_note(NOTE, json.dumps({"usd_total": self._earlier + self._since_start()}))
 
     def _since_start(self) -> float:
         operations = self.operations()

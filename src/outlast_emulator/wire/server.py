@@ -64,6 +64,7 @@ class Server:
         """For the loop to make: only it touches the selector's list of listeners."""
         self._stopping = False
         emulator.url = self.url
+        emulator.compute.contents.listen = self.listen
         emulator.listen = self.listen
 
     def start(self) -> None:
