@@ -15,7 +15,7 @@ from tests.cli.user import SECONDS_MAX, User
 
 ROW = [
     "job", "name", "state", "engine", "target", "args", "labels", "attempts", "preemptions", "step", "submitted_at",
-    "started_at", "ended_at", "exit_code", "cost_usd", "folder", "sweep",
+    "started_at", "ended_at", "exit_code", "cost_usd", "usd_per_hour", "folder", "sweep",
 ]  # fmt: skip
 ATTEMPT = [
     "attempt", "launch", "machine", "cause", "started_at", "ended_at", "exit_code", "resumed_from_step", "steps_lost",
@@ -65,6 +65,7 @@ def test_a_row_has_exactly_the_fields_that_are_documented(saved: User) -> None:
 def test_show_has_exactly_the_fields_that_are_documented(saved: User) -> None:
     document = saved.outlast("show", "--json").json
     more = ["why", "spec", "attempt_list", "checkpoints", "goodput", "store_writes", "evaluations", "notifications"]
+    more += ["cost_usd_on_demand", "max_cost_usd", "edited_at_step"]
     assert sorted(document) == sorted([*ROW, *more])
     assert [list(one) for one in document["attempt_list"]] == [ATTEMPT]
     assert document["checkpoints"] and all(list(one) == CHECKPOINT for one in document["checkpoints"])

@@ -131,7 +131,7 @@ def test_many_jobs_are_asked_for_by_targets_and_dicts() -> None:
     ("wanted", "message", "hint"),
     [
         ({"target": "train.py", "retires": 1}, "no option `retires`", "`retries`"),
-        ({"target": "train.py", "zzzz": 1}, "no option `zzzz`", "`cpus=1`"),
+        ({"target": "train.py", "zzzz": 1}, "no option `zzzz`", "`retries=0`"),
         ({"target": "train.py", "args": "--n 5"}, "`args` is a list of texts, not '--n 5'", "args=[...]"),
         ({"target": "train.py", "datasets": "./data"}, "`datasets` is a list", "datasets=[...]"),
         ({"target": "train.py", "env": ["A=1"]}, "`env` is a dict", '"NAME": "VALUE"'),

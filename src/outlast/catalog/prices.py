@@ -20,6 +20,11 @@ class Price:
     def total(self) -> float:
         return round(self.machine + self.gpus + self.disk + self.address, 5)
 
+    def parts(self) -> dict[str, float]:
+        """Those that cost anything."""
+        parts = {"machine": self.machine, "gpus": self.gpus, "disk": self.disk, "address": self.address}
+        return {name: round(usd, 5) for name, usd in parts.items() if usd}
+
 
 @dataclass(frozen=True)
 class Billed:

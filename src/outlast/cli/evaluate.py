@@ -13,7 +13,6 @@ from outlast.cli.outcome import end_line
 from outlast.cli.setting_option import setting_option
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put, put_json, say, shown
-from outlast.cli.words import count, duration, money
 from outlast.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, UsageError
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def _result(trained: Job, found: Evaluated) -> dict[str, Any]:
 
 
 def _say_plan(planned: Plan, *, rebuilt: bool) -> None:
-    from outlast.cli.run import say_shipped
+    from outlast.cli.run import say_machine, say_shipped
 
     spec = planned.spec
     of = spec.evaluation
@@ -172,9 +171,9 @@ def _say_plan(planned: Plan, *, rebuilt: bool) -> None:
     step = "its outputs" if of.step is None else f"step {of.step:,}"
     code = "the code in this directory" if rebuilt else "the code that trained"
     say(f"Evaluates job `{of.job}` at {step}, with {code}")
-    machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
-    limit = f"ends after {duration(spec.max_run_seconds)} at the latest"
-    say(f"Job `{spec.job}` on `{spec.engine}`: {machine}, {money(0.0)} per hour, {limit}")
+    for note in planned.notes:
+        say(note)
+    say_machine(planned)
     say(f"  `outlast stop {spec.job}` stops it")
 
 

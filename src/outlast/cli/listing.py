@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from outlast.cli.progress import shown_progress
 from outlast.cli.table import render
 from outlast.cli.terminal import colour_allowed, paint, put, say, shown, width
-from outlast.cli.words import age
+from outlast.cli.words import age, money
 from outlast.errors import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ LIMIT_DEFAULT = 50
 
 ENDED = frozenset(("succeeded", "failed", "stopped", "expired", "damaged"))
 HEADER = ("JOB", "STATE", "STEP", "ATTEMPTS", "SUBMITTED", "ON", "TARGET")
+HEADER_WITH_COST = (*HEADER[:-1], "COST", HEADER[-1])
 NUMBERS = (2, 3)
+NUMBERS_WITH_COST = (*NUMBERS, 6)
 COLOUR_OF_STATE = {
     "succeeded": "green",
     "running": "blue",
@@ -81,7 +83,14 @@ def _print(rows: Sequence[Mapping[str, Any]], now: float) -> None:
 
 def table_lines(rows: Sequence[Mapping[str, Any]], now: float) -> list[str]:
     """The header, and a line for each."""
-    header, *lines = render(HEADER, [_cells(row, now) for row in rows], width=width(sys.stdout), right=NUMBERS)
+    cells = [_cells(row, now) for row in rows]
+    if any(row.get("cost_usd") or row.get("usd_per_hour") for row in rows):  # nobody rents: nobody asks
+        for row, one in zip(rows, cells, strict=True):
+            one.insert(-1, money(row.get("cost_usd") or 0.0))
+        drawn = render(HEADER_WITH_COST, cells, width=width(sys.stdout), right=NUMBERS_WITH_COST)
+    else:
+        drawn = render(HEADER, cells, width=width(sys.stdout), right=NUMBERS)
+    header, *lines = drawn
     if colour_allowed(sys.stdout):
         lines = [_coloured(line, row["state"]) for row, line in zip(rows, lines, strict=True)]
     return [paint(header, "bold", sys.stdout), *lines]

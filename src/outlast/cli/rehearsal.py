@@ -8,9 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from outlast.cli.machine_words import hourly_words, limit_words, machine_words, rented_words
 from outlast.cli.terminal import put, put_json, say, shown
-from outlast.cli.words import count, duration, money, size
+from outlast.cli.words import count, duration, size
 from outlast.engines.engine import Condition, Engine, Launch, LaunchState
+from outlast.engines.registry import resources_of
 from outlast.errors import EXIT_DONE
 from outlast.jobs.adopt import split_source
 from outlast.jobs.find import find
@@ -21,6 +23,7 @@ from outlast.store.dry import Dry, Write
 if TYPE_CHECKING:
     from outlast.jobs.asked import Asked
     from outlast.jobs.world import World
+    from outlast.spec.spec import Machine, Spec
 
 
 class Rehearsed:
@@ -100,8 +103,12 @@ def _document(submitted: Submitted, writes: list[Write], launches: list[Launch])
                 "workers": launch.workers,
                 "cpus": launch.machine.cpus,
                 "gpus": launch.machine.gpus,
-                "usd_per_hour": 0.0,
+                "usd_per_hour": launch.machine.rented.usd_per_hour * launch.workers if launch.machine.rented else 0.0,
                 "max_run_seconds": submitted.spec.max_run_seconds,
+                "max_cost_usd": submitted.spec.max_cost_usd,
+                "rented": plain(launch.machine.rented) if launch.machine.rented else None,
+                "prices": prices(launch.machine),
+                "resources": [plain(one) for one in resources_of(submitted.spec.engine, launch)],
             }
             for launch in launches
         ],
@@ -111,7 +118,7 @@ def _document(submitted: Submitted, writes: list[Write], launches: list[Launch])
 def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) -> None:
     from outlast.cli.run import say_shipped
 
-    for note in submitted.plan.prepared.notes:
+    for note in (*submitted.plan.prepared.notes, *submitted.plan.notes):
         say(note)
     if submitted.plan.packed.files:  # an evaluation ships what is there already
         say_shipped(submitted.plan)
@@ -119,11 +126,36 @@ def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) ->
     for write in writes:
         put(f"{write.operation} {shown(write.key)} ({size(write.bytes)})")
     for launch in launches:
-        machine = count(launch.machine.cpus, "CPU") + f", {count(launch.machine.gpus, 'GPU')}" * bool(
-            launch.machine.gpus
-        )
-        limit = duration(submitted.spec.max_run_seconds)
-        put(
-            f"start {count(launch.workers, 'machine')} on {submitted.spec.engine} ({machine}; {money(0.0)} per hour; at most {limit})"
-        )
+        _print_launch(submitted.spec, launch)
     say("nothing was made, nothing was started")
+
+
+def _print_launch(spec: Spec, launch: Launch) -> None:
+    machines = count(launch.workers, "machine")
+    price = hourly_words(launch.machine, launch.workers)
+    limit = duration(spec.max_run_seconds)
+    put(f"start {machines} on {spec.engine} ({machine_words(launch.machine)}; {price}; at most {limit})")
+    rented = launch.machine.rented
+    if rented is None:
+        return
+    for line in rented_words(rented):
+        put(f"  it {line}")
+    listed = prices(launch.machine)
+    as_of = listed.pop("as_of", "")
+    for part, usd in listed.items():
+        put(f"  {part}: {usd:.4f} USD an hour, by the list of {as_of}")
+    put(f"  {limit_words(launch.machine, launch.workers, spec.max_run_seconds, spec.max_cost_usd)}")
+    for one in resources_of(spec.engine, launch):
+        put(f"make {one.kind} {one.name} in {one.place}")
+        put(f"  {one.url}")
+
+
+def prices(machine: Machine) -> dict[str, Any]:
+    """Part by part, of one machine, and their date; nothing, where nothing is rented or no price is known."""
+    if machine.rented is None:
+        return {}
+    from outlast.catalog.table import catalog
+    from outlast.jobs.rent import quoted
+
+    price = quoted(machine, machine.rented.regions[0], spot=machine.rented.spot)
+    return {} if price is None else {**price.parts(), "as_of": catalog().dated}

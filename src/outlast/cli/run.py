@@ -9,13 +9,14 @@ import click
 from outlast.cli.app import TargetCommand
 from outlast.cli.datasets import say_datasets
 from outlast.cli.environment_options import say_equipment
+from outlast.cli.machine_words import hourly_words, limit_words, machine_words, rented_words
 from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
 from outlast.cli.progress import shown_progress
 from outlast.cli.setting_option import setting_option
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put_json, say, shown
-from outlast.cli.words import count, duration, money, size
+from outlast.cli.words import count, duration, size
 from outlast.errors import EXIT_DONE, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -127,14 +128,22 @@ def say_plan(planned: Plan, seconds: float) -> None:
     for note in (*planned.prepared.notes, *planned.notes):
         say(note)
     say_shipped(planned, f" in {duration(seconds - planned.equipment.seconds)}")
-    machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
-    limit = f"ends after {duration(spec.max_run_seconds)} at the latest"
-    say(f"Job `{spec.job}` on `{spec.engine}`: {machine}, {money(0.0)} per hour, {limit}")
+    say_machine(planned)
     for name, reference in spec.secrets.items():
         say(f"  `{name}` is a secret, from `{shown(reference)}`")
     for one in spec.notify:
         say(f"  `{shown(one)}` is told of its end")
     say(f"  `outlast stop {spec.job}` stops it")
+
+
+def say_machine(planned: Plan) -> None:
+    """Where it runs, for how much, and how long at most."""
+    spec = planned.spec
+    limit = limit_words(spec.machine, spec.workers, spec.max_run_seconds, spec.max_cost_usd)
+    price = hourly_words(spec.machine, spec.workers)
+    say(f"Job `{spec.job}` on `{spec.engine}`: {machine_words(spec.machine)}, {price}, {limit}")
+    for line in rented_words(spec.machine.rented) if spec.machine.rented else ():
+        say(f"  it {line}")
 
 
 def say_shipped(planned: Plan, took: str = "") -> None:

@@ -11,6 +11,7 @@ from outlast.cli.app import Command
 from outlast.cli.clean import Cleaner
 from outlast.cli.linked import evaluates, linked_document, print_linked
 from outlast.cli.listing import COLOUR_OF_STATE
+from outlast.cli.machine_words import hourly_words, machine_words
 from outlast.cli.options import home_option, job_argument, json_option, whole
 from outlast.cli.pictures import print_metrics, print_timeline
 from outlast.cli.table import render
@@ -20,7 +21,7 @@ from outlast.cli.words import age, count, duration, money, percent, size
 from outlast.errors import EXIT_DONE, NotFound
 
 if TYPE_CHECKING:
-    from outlast.folder.records import Attempt
+    from outlast.folder.records import Attempt, LaunchRecord
     from outlast.jobs.job import Job
     from outlast.results.status import Status
     from outlast.spec.spec import Spec
@@ -70,6 +71,11 @@ def command(job: str | None, attempt: int | None, metrics: tuple[str, ...], home
     return EXIT_DONE
 
 
+def _edited(status: Status) -> str:
+    step = status.head.edited_at_step
+    return "" if step is None else f"edited since step {step:,}"
+
+
 def _python(spec: Spec) -> str:
     version = spec.provenance.python_version
     if spec.environment is None:
@@ -84,7 +90,7 @@ def _print_facts(status: Status) -> None:
     put(f"{paint(status.job, 'bold', sys.stdout)}  {state}{_since(status)}")
     spec = status.spec
     args = status.launch.args if status.launch.args is not None else spec.args
-    machine = count(spec.machine.cpus, "CPU") + (f", {count(spec.machine.gpus, 'GPU')}" if spec.machine.gpus else "")
+    launch = status.launch
     code = f", commit {spec.provenance.commit[:12]}" if spec.provenance.commit else ""
     code += (" with changes" if code else ", never committed") if spec.provenance.dirty else ""
     facts = [
@@ -93,18 +99,20 @@ def _print_facts(status: Status) -> None:
         ("labels", ", ".join(f"{key}={value}" for key, value in sorted(spec.labels.items()))),
         (
             "on",
-            f"{status.launch.engine}, {machine}, {money(status.launch.usd_per_hour)} per hour, so far {money(status.cost_usd)}",
+            f"{launch.engine}, {machine_words(launch.machine)}, {hourly_words(launch.machine, launch.workers)}, "
+            f"{'it cost' if status.final else 'so far'} {money(status.cost_usd)}",
         ),
         (
             "submitted",
             f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{code}",
         ),
+        ("code", _edited(status)),
         ("python", _python(spec)),
         ("began with", began_with(status)),
         ("evaluates", evaluates(spec)),
         (
             "limit",
-            f"{duration(status.launch.deadline_at - status.now)} from now it ends at the latest"
+            f"{duration(launch.deadline_at - status.now)} from now it ends at the latest{_or_money(launch)}"
             if not status.final
             else "",
         ),
@@ -122,6 +130,10 @@ def _print_facts(status: Status) -> None:
     for name, fact in facts:
         if fact:
             put(f"  {name:<10} {fact}")
+
+
+def _or_money(launch: LaunchRecord) -> str:
+    return "" if launch.max_cost_usd is None else f", or when it has cost {money(launch.max_cost_usd)}"
 
 
 def _store_cost(writes: int) -> str:

@@ -107,6 +107,17 @@ def home_digest(url: str) -> str:
 
 
 @dataclass(frozen=True)
+class Resource:
+    """Something that a launch makes at a provider."""
+
+    kind: str
+    name: str
+    place: str
+    url: str
+    """Where a person can look at it."""
+
+
+@dataclass(frozen=True)
 class Leftover:
     """Something on this computer's disk that an engine has left, and that nothing needs."""
 

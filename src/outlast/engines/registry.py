@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from outlast.clock import Clock
-from outlast.engines.engine import Auditor, Engine, Examined, Leftover
+from outlast.engines.engine import Auditor, Engine, Examined, Launch, Leftover, Resource
 
 MakeEngine = Callable[[Path, Clock], Engine]
 """(the user's directory, the clock) -> the engine. It starts nothing and may not fail for want of anything."""
@@ -54,6 +54,22 @@ EXAMINERS: Mapping[str, Callable[[Path], Examined]] = {
     "local": _local_examine,
 }
 """The same, for `doctor`."""
+
+
+def _compute_resources(launch: Launch) -> tuple[Resource, ...]:
+    from outlast.engines.compute.resources import resources
+
+    return resources(launch)
+
+
+RESOURCES: Mapping[str, Callable[[Launch], tuple[Resource, ...]]] = {
+    "compute": _compute_resources,
+}
+"""What a launch makes at a provider, for those engines that make anything there."""
+
+
+def resources_of(engine: str, launch: Launch) -> tuple[Resource, ...]:
+    return RESOURCES[engine](launch) if engine in RESOURCES else ()
 
 
 def _compute_auditor(project: str, environ: Mapping[str, str]) -> Auditor:

@@ -48,7 +48,7 @@ def _legal(name: str) -> str:
     near = get_close_matches(name, _FIELDS, n=3)
     if near:
         return "did you mean " + " or ".join(f"`{one}`" for one in near) + "?"
-    return "there are " + ", ".join(_with_default(one) for one in _FIELDS if one != "drill")
+    return "there are " + ", ".join(_with_default(one) for one in _FIELDS if one not in ("drill", "said"))
 
 
 def _with_default(name: str) -> str:

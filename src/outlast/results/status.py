@@ -127,6 +127,7 @@ class Status:
             "cost_usd_on_demand": self.cost_usd_on_demand,
             "max_cost_usd": self.launch.max_cost_usd,
             "store_writes": self.store_writes,
+            "edited_at_step": self.head.edited_at_step,
         }
 
 
