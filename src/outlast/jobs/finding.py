@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -22,6 +23,18 @@ class Finding:
     fact: str
     mend: str = ""
     """The command that mends it; empty where nothing is to be done."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A finding, and what `--fix` does about it."""
+
+    finding: Finding
+    fix: Callable[[], None] | None = None
+    """None: nothing is wrong, or it cannot be mended from here."""
+
+    mended: str = ""
+    """What is true afterwards."""
 
 
 def good(check: str, fact: str) -> Finding:

@@ -48,6 +48,7 @@ class Bindings:
             undo,
             (f"gcloud storage buckets remove-iam-policy-binding gs://{self.access.bucket} {words}",),
             f"`{member}` loses `{role}` in bucket `{self.access.bucket}`",
+            of_bucket=True,
         )
 
     def to_act(self, member: str) -> Step:

@@ -67,4 +67,5 @@ def bucket_step(setup: Setup, transport: Transport) -> Step:
         undo,
         (f"gcloud storage buckets delete {place}",),
         f"bucket `{setup.bucket}` is deleted if it is empty",
+        of_bucket=True,
     )

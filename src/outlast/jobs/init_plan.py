@@ -19,6 +19,7 @@ from outlast.jobs.init_firewall import firewall_step
 from outlast.jobs.init_step import Setup, Step
 
 APIS = (
+    "cloudbilling.googleapis.com",
     "cloudresourcemanager.googleapis.com",
     "compute.googleapis.com",
     "iam.googleapis.com",

@@ -46,5 +46,8 @@ class Step:
     undone: str = ""
     """What `undo` would do; empty: it stays as it is."""
 
+    of_bucket: bool = False
+    """It is the home's bucket, or about it."""
+
     settles: bool = False
     """Once made, it takes Google a while to know it everywhere."""
