@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from outlast_emulator.compute import links
+from outlast_emulator.compute.images import PUBLIC_PROJECTS
 from outlast_emulator.errors import ApiError
 from outlast_emulator.iam.authority import OWNING
 from outlast_emulator.iam.policy import account_policy
@@ -15,6 +17,46 @@ if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
 ACT_AS = "iam.serviceAccounts.actAs"
+
+
+def demand(emulator: Emulator, request: Request, *permissions: str, named: str = "") -> None:
+    """For what only an operation knows that it is needed; refused in Compute Engine's words, on `named` or the path."""
+    if not emulator.switches.authorize:
+        return
+    caller = emulator.authority.caller(request)
+    if caller is OWNING:
+        return
+    for permission in permissions:
+        emulator.authority.demand_on(caller, permission, "", named or request.path.removeprefix("/compute/v1/"))
+
+
+def demand_for_machine(emulator: Emulator, request: Request, body: dict[str, Any]) -> None:
+    """What a machine takes beside itself: new disks, a subnet, an address outside, labels, metadata, an image of one's own."""
+    project = request.params["project"]
+    needed = []
+    for disk in body.get("disks") or ():
+        if disk.get("source"):
+            needed.append("compute.disks.use")
+            continue
+        needed.append("compute.disks.create")
+        image = str((disk.get("initializeParams") or {}).get("sourceImage") or "")
+        link = links.parse(image, "images", project, links.GLOBAL) if image else None
+        if link is not None and link.project not in PUBLIC_PROJECTS:
+            needed.append("compute.images.useReadOnly")
+    for interface in body.get("networkInterfaces") or ():
+        needed.append("compute.subnetworks.use")
+        if interface.get("accessConfigs"):
+            needed.append("compute.subnetworks.useExternalIp")
+    if body.get("labels"):
+        needed.append("compute.instances.setLabels")
+    if (body.get("metadata") or {}).get("items"):
+        needed.append("compute.instances.setMetadata")
+    if (body.get("tags") or {}).get("items"):
+        needed.append("compute.instances.setTags")
+    if body.get("serviceAccounts"):
+        needed.append("compute.instances.setServiceAccount")
+    demand(emulator, request, *dict.fromkeys(needed), named=f"projects/{project}")
+    check(emulator, request, body.get("serviceAccounts"))
 
 
 def check(emulator: Emulator, request: Request, accounts: Iterable[dict[str, Any]] | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from outlast_emulator.compute import images, links, rules
+from outlast_emulator.compute import acting, images, links, rules
 from outlast_emulator.compute.images import KIND
 from outlast_emulator.compute.operations import Operations
 from outlast_emulator.compute.resources import Resource, fingerprint
@@ -15,12 +15,11 @@ from outlast_emulator.response import Response, answer
 from outlast_emulator.routes import Route
 
 if TYPE_CHECKING:
-    from outlast_emulator.compute.model import Compute
     from outlast_emulator.emulator import Emulator
 
 
 def routes(emulator: Emulator) -> list[Route]:
-    api = _Images(emulator.compute)
+    api = _Images(emulator)
     return served(
         {
             "images.get": api.get,
@@ -36,28 +35,35 @@ def routes(emulator: Emulator) -> list[Route]:
 
 
 class _Images:
-    def __init__(self, compute: Compute) -> None:
-        self._compute = compute
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
+        self._compute = emulator.compute
 
     def get(self, request: Request) -> Response:
+        self._demand(request, "compute.images.get")
         return answer(self._found(request).document)
 
     def list_some(self, request: Request) -> Response:
         project = request.params["project"]
+        self._demand(request, "compute.images.list")
         found = [one.document for one in self._compute.resources.list(KIND, project, links.GLOBAL)]
         return list_page(request, "compute#imageList", f"projects/{project}/global/{KIND}", found)
 
     def from_family(self, request: Request) -> Response:
+        self._demand(request, "compute.images.getFromFamily")
         return answer(self._compute.images.from_family(request.params["project"], request.params["family"]).document)
 
     def family_view(self, request: Request) -> Response:
         scope_of(request)
+        self._demand(request, "compute.images.getFromFamily")
         found = self._compute.images.from_family(request.params["project"], request.params["family"])
         return answer({"image": found.document})
 
     def insert(self, request: Request) -> Response:
         compute, project, body = self._compute, request.params["project"], request.json()
         self._check_own(project)
+        if body.get("sourceDisk"):
+            acting.demand(self._emulator, request, "compute.disks.useReadOnly", named=str(body["sourceDisk"]))
         link = links.Link(project, links.GLOBAL, KIND, str(body.get("name", "")))
         operations: Operations = compute.operations
 
@@ -101,6 +107,11 @@ class _Images:
     def _found(self, request: Request) -> Resource:
         params = request.params
         return self._compute.resources.get(KIND, params["project"], links.GLOBAL, params["image"])
+
+    def _demand(self, request: Request, permission: str) -> None:
+        """Google's own images are everybody's to look at."""
+        if request.params["project"] not in images.PUBLIC_PROJECTS:
+            acting.demand(self._emulator, request, permission)
 
     def _check_own(self, project: str) -> None:
         """Google's projects are read by everybody and changed by Google."""

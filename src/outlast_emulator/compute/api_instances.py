@@ -74,7 +74,7 @@ class InstancesApi:
     def insert(self, request: Request) -> Response:
         body, project, scope = request.json(), request.params["project"], scope_of(request)
         body = self._from_template(request, body)
-        acting.check(self._emulator, request, body.get("serviceAccounts"))
+        acting.demand_for_machine(self._emulator, request, body)
         link = links.Link(project, scope, KIND, str(body.get("name", "")))
         compute = self._compute
 

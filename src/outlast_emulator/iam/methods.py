@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from outlast_emulator.iam import project_methods
+from outlast_emulator.iam import compute_methods, project_methods
 
 
 class Demand(NamedTuple):
@@ -96,4 +96,8 @@ DEMANDS: dict[str, tuple[Demand, ...]] = {
 DEMANDS.update(
     (method_id, tuple(Demand(permission, resource=resource) for permission in asked))
     for method_id, (resource, *asked) in project_methods.DEMANDS.items()
+)
+DEMANDS.update(
+    (method_id, tuple(Demand(permission) for permission in asked))
+    for method_id, asked in compute_methods.DEMANDS.items()
 )
