@@ -51,6 +51,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator": ("emulator",),
     "emulator_clients": ("emulator_clients",),
     "emulator_groups": ("emulator_groups",),
+    "examples": ("examples",),
     "project": ("project",),
 }
 """Lane -> directories under tests/."""

@@ -33,7 +33,7 @@ def write(place: str, data: bytes) -> None:
 
 
 def join(place: str, name: str) -> str:
-    return f"{place.rstrip('/')}/{name}"
+    return f"{place}{name}" if place.endswith("/") else f"{place}/{name}"
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def _explained(url: str, what: str) -> Iterator[None]:
     """Google's errors in a line, for those that a user can do something about."""
     try:  # the client is loaded when it is needed: with local paths it need not be installed
         from google.api_core.exceptions import Forbidden, NotFound, Unauthorized
-        from google.auth.exceptions import GoogleAuthError
+        from google.auth.exceptions import DefaultCredentialsError, RefreshError
     except ImportError as error:
         raise SystemExit(f"error: `{url}` needs Google's client\n\nhint: `pip install google-cloud-storage`") from error
     try:
@@ -51,7 +51,7 @@ def _explained(url: str, what: str) -> Iterator[None]:
     except (Forbidden, Unauthorized) as error:
         hint = "the machine's service account, or you, need `roles/storage.objectUser` on the bucket"
         raise SystemExit(f"error: `{url}` cannot be {what}: permission denied\n\nhint: {hint}") from error
-    except GoogleAuthError as error:
+    except (DefaultCredentialsError, RefreshError) as error:
         hint = "`gcloud auth application-default login`"
         raise SystemExit(f"error: `{url}` cannot be {what}: nobody is logged in\n\nhint: {hint}") from error
 

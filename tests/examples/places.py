@@ -1,0 +1,9 @@
+"""Where the examples and their data are."""
+
+from __future__ import annotations
+
+from tests.project.project_files import ROOT
+
+EXAMPLES = ROOT / "examples"
+CENSUS = ROOT / "build" / "census"
+"""Brought by tools/install.py."""
