@@ -32,6 +32,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
     "compute.v1": (
         "acceleratorTypes",
         "advice",
+        "autoscalers",
         "diskTypes",
         "disks",
         "firewalls",
@@ -46,6 +47,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
         "machineTypes",
         "networks",
         "projects",
+        "regionAutoscalers",
         "regionInstanceGroupManagerResizeRequests",
         "regionInstanceGroupManagers",
         "regionInstanceGroups",

@@ -79,7 +79,7 @@ class World:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.clock = Clock(0.01)
-        self.switches = Switches()
+        self.switches = Switches(machines=False)
         self.compute = Compute(root, self.clock, self.switches)
         self.compute.start()
 

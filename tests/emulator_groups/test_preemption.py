@@ -19,13 +19,13 @@ class Witness(Silence):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ended: list[tuple[str, float]] = []
+        self.endings: list[tuple[str, float]] = []
 
     def soft_off(self, seconds: float) -> None:
-        self.ended.append(("soft", round(seconds, 3)))
+        self.endings.append(("soft", round(seconds, 3)))
 
     def kill(self) -> None:
-        self.ended.append(("kill", 0.0))
+        self.endings.append(("kill", 0.0))
 
 
 def witnessed(world: World) -> dict[str, list[Witness]]:
@@ -70,9 +70,9 @@ def test_a_preemption_is_told_first_then_soft_off_then_stopped(world: World) -> 
     world.compute.preemption.preempt(machine)
     (guest,) = booted["m"]
     assert guest.values["instance/preempted"] == "TRUE"
-    assert (status(world, machine), guest.ended) == ("RUNNING", [])
+    assert (status(world, machine), guest.endings) == ("RUNNING", [])
     until(lambda: status(world, machine) == "TERMINATED")
-    assert guest.ended == [("soft", 0.3), ("kill", 0.0)]
+    assert guest.endings == [("soft", 0.3), ("kill", 0.0)]
     assert "compute.instances.preempted" in operations(world)
 
 
@@ -82,7 +82,7 @@ def test_without_a_notice_duration_there_is_only_the_soft_off(world: World) -> N
     world.compute.preemption.preempt(machine)
     until(lambda: status(world, machine) == "TERMINATED")
     (guest,) = booted["m"]
-    assert (guest.values["instance/preempted"], guest.ended) == ("TRUE", [("soft", 0.3), ("kill", 0.0)])
+    assert (guest.values["instance/preempted"], guest.endings) == ("TRUE", [("soft", 0.3), ("kill", 0.0)])
 
 
 def test_a_preemption_at_once_is_a_kill_that_nobody_was_told_of(world: World) -> None:
@@ -91,7 +91,7 @@ def test_a_preemption_at_once_is_a_kill_that_nobody_was_told_of(world: World) ->
     world.compute.preemption.preempt(machine, 0)
     until(lambda: status(world, machine) == "TERMINATED")
     (guest,) = booted["m"]
-    assert (guest.values.get("instance/preempted"), guest.ended) == (None, [("kill", 0.0)])
+    assert (guest.values.get("instance/preempted"), guest.endings) == (None, [("kill", 0.0)])
 
 
 def test_a_machine_to_be_deleted_is_gone_after_its_preemption(world: World) -> None:
@@ -142,7 +142,7 @@ def test_a_standard_machine_migrates_and_goes_on(world: World) -> None:
     (guest,) = booted["m"]
     assert guest.values["instance/maintenance-event"] == "MIGRATE_ON_HOST_MAINTENANCE"
     until(lambda: guest.values["instance/maintenance-event"] == "NONE")
-    assert (status(world, machine), guest.ended) == ("RUNNING", [])
+    assert (status(world, machine), guest.endings) == ("RUNNING", [])
     assert "compute.instances.migrateOnHostMaintenance" in operations(world)
 
 
@@ -165,7 +165,7 @@ def test_a_machine_with_a_gpu_has_an_hour_then_stops_and_restarts_by_itself(worl
     assert window["maintenanceStatus"] == "PENDING"
     (task,) = [task for task in world.compute.scheduler.waiting() if task[2] == "maintenance.begin"]
     assert task[1] - world.clock.now() > 3000 * world.clock.scale
-    until(lambda: guest.ended)
+    until(lambda: guest.endings)
     until(lambda: "compute.instances.automaticRestart" in operations(world))
 
 
