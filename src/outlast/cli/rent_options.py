@@ -104,3 +104,23 @@ def said(given: Mapping[str, Any]) -> tuple[str, ...]:
     words = {"spot": "--spot" if given.get("spot") else "--on-demand"}
     words["external-ip"] = "--external-ip" if given.get("external_ip") else "--no-external-ip"
     return tuple([words.get(name, f"--{name}") for name in names] + ["--force"] * bool(given.get("force")))
+
+
+ASKED_NAMES = {
+    "zone": "zones",
+    "exclude-zone": "exclude_zones",
+    "linger": "linger_seconds",
+    "max-cost": "max_cost_usd",
+}
+"""Settings whose field of a request has another name."""
+
+
+def rent_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what was typed, by the names of a request's fields: what `resume` changes."""
+    flags = rent_flags(given) | {name: given.get(name) for name in ("project", "cpus", "gpus")}
+    changes = {ASKED_NAMES.get(name, name.replace("-", "_")): value for name, value in flags.items()}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if given.get("force"):
+        changes["force"] = True
+    typed = said(given)
+    return {**changes, "said": typed} if typed else changes

@@ -7,8 +7,11 @@ from typing import Any
 import click
 
 from outlast.cli.app import Command
+from outlast.cli.machine_words import hourly_words, machine_words
 from outlast.cli.options import MAX_RUN, home_option, job_argument, json_option
+from outlast.cli.rent_options import rent_changes, rent_options
 from outlast.cli.run import follow_to_end
+from outlast.cli.setting_option import setting_option
 from outlast.cli.terminal import put_json, say
 from outlast.errors import EXIT_DONE
 
@@ -38,6 +41,10 @@ class ResumeCommand(Command):
 @click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")
 @click.option("--max-run", type=MAX_RUN, metavar="DURATION", help="The most it may take from now on.")
 @click.option("--detach", is_flag=True, help="Return when it is started; it goes on by itself.")
+@setting_option("project", "PROJECT", "The Google Cloud project that pays; as before if not said.")
+@setting_option("cpus", "N", "CPUs that it may use; as before if not said.")
+@setting_option("gpus", "GPUS", "GPUs that it may use: `2`, and where rented `L4` or `4xA100`; as before if not said.")
+@rent_options
 @home_option
 @json_option
 def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_run: float | None, **given: Any) -> int:
@@ -64,6 +71,7 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         args=given["args"],
         allow_changed=given["allow_changed"],
         max_run_seconds=max_run,
+        changes=rent_changes(given),
     )
     head = found.folder.existing_head().head
     step = head.checkpoints[-1].step if head.checkpoints else None
@@ -73,6 +81,8 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         if before.state.final
         else f"Job `{found.id}` goes on"
     )
+    record = found.folder.read_launch(head.launch)
+    say(f"  on `{record.engine}`: {machine_words(record.machine)}, {hourly_words(record.machine, record.workers)}")
     say(f"  `outlast stop {found.id}` stops it")
     if not detach:
         if before.attempt and before.state.final:

@@ -8,7 +8,7 @@ from pathlib import Path
 from outlast.jobs.asked import Asked
 from outlast.jobs.find import find
 from outlast.jobs.world import World
-from outlast.spec.spec import Spec
+from outlast.spec.spec import Machine, Spec
 
 
 def asked_like(world: World, asked: Asked, like: str | None) -> Asked:
@@ -33,10 +33,17 @@ def _asked_for(spec: Spec) -> dict[str, object]:
         "name": spec.name,
         "env": dict(spec.env),
         "secrets": dict(spec.secrets),
-        "cpus": spec.machine.cpus,
-        "gpus": spec.machine.gpus,
+        **_machine(spec.machine),
         "stall_seconds": spec.stall_seconds,
         "checkpoint_dir": spec.checkpoint_dir,
         "output_dir": spec.output_dir,
         "resume_args": spec.resume_args,
     }
+
+
+def _machine(machine: Machine) -> dict[str, object]:
+    if machine.rented is None:
+        return {"cpus": machine.cpus, "gpus": machine.gpus}
+    from outlast.jobs.rent_again import as_before
+
+    return as_before(machine, machine.rented, {})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
 from outlast.folder import life
@@ -13,10 +15,13 @@ from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.records import Head, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.rent_again import machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import agent_for, index, launch_record, start
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
+
+NO_CHANGES: Mapping[str, Any] = {}
 
 
 def resume(
@@ -27,10 +32,14 @@ def resume(
     args: tuple[str, ...] | None = None,
     allow_changed: bool = False,
     max_run_seconds: float | None = None,
+    changes: Mapping[str, Any] = NO_CHANGES,
 ) -> None:
-    """From `stopped`, `failed` or `expired`. Where the job has not ended, its launch is started again if nothing of it is alive."""
+    """From `stopped`, `failed` or `expired`. Where the job has not ended, its launch is started again if nothing of it is alive.
+
+    `changes`: of its machine and its money, the fields of a request that were given, by their names in `Asked`.
+    """
     try:
-        _resume(world, job, checkpoint, args, allow_changed, max_run_seconds)
+        _resume(world, job, checkpoint, args, allow_changed, max_run_seconds, changes)
     except KeyMissing:
         raise NotFound(
             f"job `{job.id}` was deleted at this moment", state="nothing was started, nothing is being spent"
@@ -44,6 +53,7 @@ def _resume(
     args: tuple[str, ...] | None,
     allow_changed: bool,
     max_run_seconds: float | None,
+    changes: Mapping[str, Any],
 ) -> None:
     spec = job.folder.read_spec()
     if args is not None and args != spec.args and not allow_changed:
@@ -66,20 +76,22 @@ def _resume(
                 ended = life.final(at.head, State.STOPPED, job.folder.store.now(), reason="its computer was silent")
                 job.folder.swap(at, ended, f"{nonce(job.folder.random)}-taken")
                 continue
-            _check_unchanged(job, spec, at.head, checkpoint, args, max_run_seconds)
+            _check_unchanged(world, job, spec, at.head, checkpoint, args, max_run_seconds, changes)
             start(world, job, spec, at.head)
             return
-        if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds):
+        if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds, changes):
             return
 
 
 def _check_unchanged(
+    world: World,
     job: Job,
     spec: Spec,
     head: Head,
     checkpoint: str | None,
     args: tuple[str, ...] | None,
     max_run_seconds: float | None,
+    changes: Mapping[str, Any],
 ) -> None:
     """A launch that is under way keeps what it began with; a resume that is typed again finds its own words in the record."""
     record = job.folder.read_launch(head.launch)
@@ -88,6 +100,8 @@ def _check_unchanged(
         "ARGS": args is not None and args != (record.args if record.args is not None else spec.args),
         "--max-run": max_run_seconds is not None
         and not math.isclose(max_run_seconds, record.deadline_at - record.launched_at, abs_tol=0.001),
+        "--max-cost": changes.get("max_cost_usd", record.max_cost_usd) != record.max_cost_usd,
+        "its machine": bool(changes) and machine_again(world, record, changes) != record.machine,
     }
     changed = [name for name, differs in asked.items() if differs]
     if changed:
@@ -110,18 +124,22 @@ def _relaunch(
     checkpoint: str | None,
     args: tuple[str, ...] | None,
     max_run_seconds: float | None,
+    changes: Mapping[str, Any],
 ) -> bool:
     """Record, index, head, old launch stopped, new one started. False: somebody else wrote head first."""
     previous = job.folder.read_launch(at.head.launch)
     values = _secrets(world, job, spec)
     chosen = select(at.head, checkpoint).name if checkpoint else ""
-    asked = spec if max_run_seconds is None else replace(spec, max_run_seconds=max_run_seconds)
+    now = job.folder.store.now()
+    limit = max_cost_again(job.id, at.head, previous, now, changes.get("max_cost_usd"))
+    asked = replace(spec, machine=machine_again(world, previous, changes), max_cost_usd=limit)
+    asked = asked if max_run_seconds is None else replace(asked, max_run_seconds=max_run_seconds)
     record = launch_record(
         job,
         at.head.launch + 1,
         previous.engine,
         asked,
-        job.folder.store.now(),
+        now,
         place=world.engine(previous.engine).capabilities.place,
         agent=agent_for(world, job, previous.engine),
         resume_from=chosen,

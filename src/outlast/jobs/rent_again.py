@@ -1,0 +1,80 @@
+"""What a job that goes on rents: what it had, but for what was asked for now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from outlast.errors import UsageError
+from outlast.folder import cost
+from outlast.jobs.asked import Asked
+from outlast.jobs.machine import find_machine, first_region
+from outlast.spec.spec import Machine, Rented
+
+if TYPE_CHECKING:
+    from outlast.folder.records import Head, LaunchRecord
+    from outlast.jobs.world import World
+
+SIZE = ("cpus", "gpus", "machine_type")
+PLACE = ("region", "zones", "exclude_zones")
+
+
+def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, Any]) -> Machine:
+    """`changes`: fields of a request, those that were given. Without any, the very machine of the launch before."""
+    machine = previous.machine
+    wanted = {name: value for name, value in changes.items() if name != "max_cost_usd"}
+    if not wanted:
+        return machine
+    engine = world.engine(previous.engine)
+    if machine.rented is None:
+        share = {"cpus": machine.cpus, "gpus": machine.gpus}
+        return find_machine(world, Asked(target="", **{**share, **wanted}), engine).machine
+    asked = Asked(target="", **{**as_before(machine, machine.rented, wanted), **wanted})
+    found = first_region(find_machine(world, asked, engine).machine)
+    engine.check(found, workers=previous.workers)
+    return found
+
+
+def as_before(machine: Machine, rented: Rented, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """As a request for what is rented now; what depends on something that changes is left to be chosen anew."""
+    before: dict[str, Any] = {
+        "project": rented.project,
+        "region": ",".join(rented.regions),
+        "spot": rented.spot,
+        "disk_gb": rented.disk_gb,
+        "image": rented.image,
+        "service_account": rented.service_account,
+        "network": rented.network,
+        "external_ip": rented.external_ip,
+        "linger_seconds": rented.linger_seconds,
+    }
+    resized = any(name in wanted for name in SIZE)
+    if not resized:
+        before |= {"machine_type": rented.machine_type, "disk_type": rented.disk_type}
+        before["gpus"] = f"{machine.gpus}x{rented.accelerator}" if rented.accelerator else 0
+    elif "gpus" in wanted and bool(rented.accelerator) != (str(wanted["gpus"]) != "0"):
+        del before["image"]  # with or without a driver
+    elif "gpus" not in wanted and rented.accelerator:
+        before["gpus"] = f"{machine.gpus}x{rented.accelerator}"
+    if "zones" in wanted:
+        del before["region"]
+    if not resized and not any(name in wanted for name in PLACE):
+        before["zones"] = rented.zones
+    if "project" in wanted and "service_account" not in wanted:
+        del before["service_account"]
+    return before
+
+
+def max_cost_again(job: str, head: Head, previous: LaunchRecord, now: float, given: Any) -> float | None:
+    """The sum that counts from now on: over all that was spent before, too. One that is spent must be raised."""
+    limit: float | None = given if given is not None else previous.max_cost_usd
+    if limit is None:
+        return None
+    spent = cost.spent_usd(head, now)
+    if spent < limit:
+        return limit
+    raise UsageError(
+        f"job `{job}` has cost ${spent:,.2f}, and it may cost ${limit:,.2f}",
+        state="nothing was started, nothing is being spent",
+        hint=f"`outlast resume {job} --max-cost {max(1, round(spent * 2))}`: what it has cost already counts",
+    )
