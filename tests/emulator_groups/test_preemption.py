@@ -202,3 +202,19 @@ def test_or_makes_another_one_where_the_switch_says_so(world: World) -> None:
     (first,) = world.running()
     world.successor(first)
     assert world.found().document["targetSize"] == 1
+
+
+def test_a_past_termination_time_is_an_error_of_each_attempt(world: World) -> None:
+    world.template(scheduling=spot(terminationTime="2001-01-01T00:00:00Z", instanceTerminationAction="DELETE"))
+    world.group()
+    until(lambda: len(world.found().errors) >= 6)
+    assert {error["error"]["code"] for error in world.found().errors} == {"INVALID_FIELD_VALUE"}
+    assert "Termination time must be in the future" in world.found().errors[0]["error"]["message"]
+    assert world.instances() == []
+
+
+def test_or_the_machine_is_made_and_ended_at_once(world: World) -> None:
+    world.switches.past_termination_refused = False
+    world.template(scheduling=spot(terminationTime="2001-01-01T00:00:00Z", instanceTerminationAction="DELETE"))
+    world.group()
+    until(lambda: world.found().document["targetSize"] == 0 and not world.instances())

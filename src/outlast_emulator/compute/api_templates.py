@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from outlast_emulator.compute import links, places
+from outlast_emulator.compute import acting, links, places
 from outlast_emulator.compute.resources import Resource
 from outlast_emulator.compute.rules import required
 from outlast_emulator.compute.serving import aggregated, change, list_page, scope_of, served
@@ -28,12 +28,14 @@ def routes(emulator: Emulator) -> Iterable[Route]:
 
 class TemplatesApi:
     def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
         self._compute = emulator.compute
 
     def insert(self, request: Request) -> Response:
         body, project, scope = request.json(), request.params["project"], scope_of(request)
         if not body.get("name"):
             raise required("resource.name")
+        acting.check(self._emulator, request, (body.get("properties") or {}).get("serviceAccounts"))
         target = links.Link(project, scope, KIND, str(body["name"]))
 
         def act() -> Resource:

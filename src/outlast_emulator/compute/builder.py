@@ -88,7 +88,7 @@ class Builder:
             switches=compute.switches,
             field="resource.scheduling",
             has_gpus=has_gpus,
-            in_template=bool(by),
+            in_template=False,
         )
         document: Document = {
             "kind": "compute#instance",
