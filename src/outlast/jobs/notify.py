@@ -9,7 +9,7 @@ from outlast.engines.engine import Engine
 from outlast.errors import Damaged, KeyMissing, NewerFormat, UsageError
 from outlast.folder.records import Notification, Notified
 from outlast.jobs.job import Job
-from outlast.jobs.secrets import check_reach, read_values
+from outlast.jobs.secrets import check_reach, pinned, read_values
 from outlast.jobs.world import World
 from outlast.spec.notify import check_notify, check_url, is_reference, is_url
 from outlast.spec.record import decode
@@ -35,7 +35,7 @@ def checked_notify(asked: tuple[str, ...], directory: Path, world: World, engine
                 f"`--notify`: machines of `{engine.name}` are elsewhere, and have no commands of yours",
                 hint="give a URL: `--notify https://...`",
             )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(pinned(text) if is_reference(text) else text for text in found))
 
 
 def _check_kept_url(value: str, reference: str) -> None:

@@ -15,11 +15,9 @@ from outlast.jobs.world import World
 from outlast.spec.environment import VALUE_BYTES_MAX
 from outlast.spec.notify import is_reference
 from outlast.spec.plain_file import read_plain
-from outlast.spec.secrets import KINDS, ON_THIS_COMPUTER, Reference, check_secret, parse_reference
+from outlast.spec.secret_value import check_value, secret_text
+from outlast.spec.secrets import BY_MACHINE, KINDS, ON_THIS_COMPUTER, Reference, check_secret, parse_reference
 from outlast.spec.spec import Spec
-
-VALUE_CHARACTERS_MIN = 4
-"""A shorter value could not be masked: it stands in every log by chance."""
 
 YOUNG_SECONDS = 3600.0
 """No submit takes so long from its launch to its head."""
@@ -28,43 +26,31 @@ NOTHING_STARTED = "nothing was started, nothing is being spent"
 
 
 def checked(asked: Mapping[str, str], env: Mapping[str, str], directory: Path, engine: Engine) -> dict[str, str]:
-    """Variable -> reference, as the spec holds it."""
+    """Variable -> reference, as the spec holds it: one in Secret Manager by the number of its version."""
     references = dict(check_secret(name, reference, directory) for name, reference in asked.items())
     for name in references.keys() & env.keys():
         raise UsageError(f"`{name}` is given twice: by `--env` and by `--secret`", hint="leave one of them out")
     for name, reference in references.items():
         check_reach(parse_reference(reference, directory), f"--secret {name}", engine)
-    return references
+    return {name: pinned(reference) for name, reference in references.items()}
 
 
 def check_reach(reference: Reference, option: str, engine: Engine) -> None:
     if reference.kind in ON_THIS_COMPUTER and not engine.capabilities.same_machine:
         raise UsageError(
             f"`{option}`: machines of `{engine.name}` cannot be given what is read on this computer",
-            hint="run it here with `--on local`",
+            hint=f"`outlast secret set NAME --on {engine.name}` keeps it where they can read it; or run here with `--on local`",
         )
 
 
 def read_values(world: World, references: Iterable[str]) -> dict[str, str]:
-    """Reference -> value, now. An error names the reference, never what was found there."""
-    return {text: _read(world, parse_reference(text, Path("/"))) for text in sorted(set(references))}
+    """Reference -> value, now, of those that are read here. An error names the reference, never what was found there."""
+    parsed = {text: parse_reference(text, Path("/")) for text in sorted(set(references))}
+    return {text: _read(world, reference) for text, reference in parsed.items() if reference.kind in ON_THIS_COMPUTER}
 
 
 def _read(world: World, reference: Reference) -> str:
-    value = _found(world, reference)
-    if len(value) < VALUE_CHARACTERS_MIN:
-        raise UsageError(
-            f"the value of `{reference}` is shorter than {VALUE_CHARACTERS_MIN} characters, and could not be masked",
-            state=NOTHING_STARTED,
-            hint="what is that short is no secret: `--env-plain`",
-        )
-    if "\0" in value or len(value.encode(errors="surrogateescape")) > VALUE_BYTES_MAX:
-        raise UsageError(
-            f"the value of `{reference}` is above {VALUE_BYTES_MAX:,} bytes or holds a NUL",
-            state=NOTHING_STARTED,
-            hint="no variable of a process can hold it",
-        )
-    return value
+    return check_value(_found(world, reference), reference, NOTHING_STARTED)
 
 
 def _found(world: World, reference: Reference) -> str:
@@ -87,10 +73,10 @@ def _found(world: World, reference: Reference) -> str:
                 state=NOTHING_STARTED,
                 hint=f"`outlast secret set {reference.what}`",
             )
-        return _text(data, reference)
+        return secret_text(data, reference, NOTHING_STARTED)
     assert reference.kind == "file", KINDS
     try:
-        return _text(read_plain(Path(reference.what), VALUE_BYTES_MAX + 2), reference)
+        return secret_text(read_plain(Path(reference.what), VALUE_BYTES_MAX + 2), reference, NOTHING_STARTED)
     except FileNotFoundError:
         raise NotFound(f"`{reference}`: there is no such file", state=NOTHING_STARTED) from None
     except OSError as error:
@@ -101,20 +87,9 @@ def _found(world: World, reference: Reference) -> str:
         ) from None
 
 
-def _text(data: bytes, reference: Reference) -> str:
-    """Without the newline that an editor, or `echo`, has put behind it."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"the value of `{reference}` is not UTF-8", state=NOTHING_STARTED, hint="encode it, as base64 for example"
-        ) from None
-    return text.removesuffix("\n").removesuffix("\r")
-
-
 def keep_for(world: World, job: Job, spec: Spec, launch_id: str, known: Mapping[str, str]) -> None:
     """Before head names the launch. `known`: what a plan has just read; a submit that finds another's spec reads what that says."""
-    references = {*spec.secrets.values(), *notify_references(spec)}
+    references = {one for one in (*spec.secrets.values(), *notify_references(spec)) if not is_by_machine(one)}
     if not references or kept.read_launch(world.user_dir, launch_id) is not None:
         return
     values = known if references <= known.keys() else read_values(world, references)
@@ -124,10 +99,23 @@ def keep_for(world: World, job: Job, spec: Spec, launch_id: str, known: Mapping[
         LaunchSecrets(
             home=job.home.url,
             job=job.id,
-            variables={name: values[reference] for name, reference in spec.secrets.items()},
-            notify={reference: values[reference] for reference in notify_references(spec)},
+            variables={name: values[one] for name, one in spec.secrets.items() if one in references},
+            notify={one: values[one] for one in notify_references(spec) if one in references},
         ),
     )
+
+
+def pinned(reference: str) -> str:
+    """What machines ask for is named so that all of them get the same; anything else is as it was."""
+    if not is_by_machine(reference):
+        return reference
+    from outlast.jobs.cloud_secrets import pinned_version  # HTTP: most jobs keep no secret there
+
+    return pinned_version(reference)
+
+
+def is_by_machine(reference: str) -> bool:
+    return parse_reference(reference, Path("/")).kind in BY_MACHINE
 
 
 def notify_references(spec: Spec) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
 from outlast.agent.serve import serve
 from outlast.clock import SYSTEM
-from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, StoreUnavailable, UsageError
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
 from outlast.google.variables import become
@@ -136,7 +136,7 @@ def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, laun
         trainer_root=_trainer_root(user_dir / "cache"),
         clock=SYSTEM,
         allow_changed=launch.args is not None,
-        mask=_mask(user_dir, spec, told.launch_id),
+        mask=_mask(user_dir, spec, told),
     )
 
 
@@ -146,11 +146,18 @@ def _notifier(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec) -
     return Notifier(folder, spec, told.launch_id, told.machine, paths.path.parents[3], told.environ)
 
 
-def _mask(user_dir: Path, spec: Spec, launch_id: str) -> Mask:
+def _mask(user_dir: Path, spec: Spec, told: Assignment) -> Mask:
     """Read here, and not with the rest of what a trainer is given: an agent that is started again finds its trainer running."""
+    if not spec.secrets and not spec.notify:
+        return Mask(())
+    from outlast.machine.secrets import bring
+
+    try:
+        kept = _patiently(lambda: bring(user_dir, spec, told.launch_id, told.home), told)
+    except (Denied, NotFound, UsageError):
+        kept = None  # the attempt that needs it ends with that error, before its trainer has begun
     if not spec.secrets:
         return Mask(())
-    kept = secrets.read_launch(user_dir, launch_id)
     return Mask(kept.variables.values() if kept is not None else None)
 
 

@@ -12,13 +12,13 @@ from outlast.bundle.unpack import unpack
 from outlast.clock import SYSTEM
 from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
-from outlast.host import secrets
 from outlast.host.machine_dir import MachineDir
 from outlast.machine.config import write_config
 from outlast.machine.datasets import Datasets
 from outlast.machine.edit import edit
 from outlast.machine.interpreter import Interpreter
 from outlast.machine.links import place_links
+from outlast.machine.secrets import bring
 from outlast.machine.trained import TRAINED, furnish_trained
 from outlast.spec.spec import Spec
 from outlast.store.registry import open_store
@@ -84,7 +84,7 @@ class Furnisher:
     def _secrets(self) -> Mapping[str, str]:
         if not self.spec.secrets:
             return {}
-        kept = secrets.read_launch(self.user_dir, self.launch.id)
+        kept = bring(self.user_dir, self.spec, self.launch.id, self.store.url)
         missing = sorted(self.spec.secrets.keys() - (kept.variables.keys() if kept is not None else set()))
         if kept is None or missing:
             raise NotFound(f"the value of {', '.join(f'`{name}`' for name in missing)} is not on this machine any more")

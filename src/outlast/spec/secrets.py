@@ -14,14 +14,23 @@ KINDS = {
     "env": "env:VARIABLE",
     "file": "file:PATH",
     "secret": "secret:NAME",
+    "sm": "sm:projects/PROJECT/secrets/NAME[/versions/N]",
 }
-"""Kind -> how it is written. A machine elsewhere will need a kind that can be asked from there."""
+"""Kind -> how it is written."""
 
-ON_THIS_COMPUTER = frozenset(KINDS)
+BY_MACHINE = frozenset({"sm"})
+"""Kinds whose value the job's machines ask for themselves, wherever they are: Google's Secret Manager."""
+
+ON_THIS_COMPUTER = frozenset(KINDS) - BY_MACHINE
 """Kinds whose value is read here at submit, and kept here for the job's machines."""
+
+LATEST = "latest"
 
 NAME_LENGTH_MAX = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_VERSION = re.compile(
+    r"projects/[a-z0-9][a-z0-9.:-]{0,100}/secrets/[A-Za-z0-9_-]{1,255}(/versions/([1-9][0-9]{0,8}|latest))?", re.ASCII
+)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -64,6 +73,11 @@ def parse_reference(text: str, directory: Path) -> Reference:
         raise UsageError("what follows `env:` is no variable's name")
     elif kind == "secret":
         check_secret_name(what)
+    elif kind == "sm":
+        found = _VERSION.fullmatch(what)
+        if found is None:
+            raise UsageError(f"what follows `sm:` is not as in `{KINDS['sm']}`")
+        what = what if found[1] else f"{what}/versions/{LATEST}"
     return Reference(kind, what)
 
 

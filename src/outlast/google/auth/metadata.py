@@ -26,6 +26,7 @@ class MetadataCredentials:
     quota_project = ""
 
     def __init__(self, host: str, wire: Wire) -> None:
+        self.host = host
         self._base = f"http://{host}/computeMetadata/v1"
         self._wire = wire
         self.project = ""
