@@ -50,6 +50,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "terminal": ("terminal",),
     "emulator": ("emulator",),
     "emulator_clients": ("emulator_clients",),
+    "emulator_machines": ("emulator_machines",),
     "emulator_groups": ("emulator_groups",),
     "examples": ("examples",),
     "project": ("project",),

@@ -6,6 +6,7 @@ server at one address only. The order of keys is Google's: `startup-script`, the
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401  which Python loads at the first connection: too late in a machine that has another Python
 import http.client
 import os
 import subprocess

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 
@@ -62,6 +61,8 @@ def descendants(root: int) -> list[int]:
 def parents_by_pid() -> Mapping[int, int]:
     """Process -> parent, of all that are not dead already."""
     if sys.platform != "linux":
+        import subprocess
+
         text = subprocess.run(["ps", "-Ao", "pid=,ppid=,stat="], check=True, capture_output=True, text=True).stdout
         rows = [line.split() for line in text.splitlines()]
         return {int(row[0]): int(row[1]) for row in rows if not row[2].startswith("Z")}

@@ -1,0 +1,125 @@
+"""Disks keep what a machine has written; images are saved disks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from outlast_emulator.machines.disks import Disks
+from outlast_emulator.machines.errors import MachineError, NoSuchDisk, NoSuchImage
+from tests.emulator_machines.conftest import Yard
+
+AT = 'at=${EMULATED_MACHINE_ROOT:-}/var/lib; mkdir -p "$at"; cd "$at"\n'
+WRITE = AT + "echo canary > x; rm -f gone; tell up yes; sleep 1000"
+READ = AT + 'tell read "$(cat x 2>/dev/null || echo nothing)"; sleep 1000'
+
+
+def _written(yard: Yard, disk: str) -> None:
+    booted = yard.boot(WRITE, disk=disk)
+    booted.told("up")
+    booted.machine.kill()
+
+
+def test_a_stopped_machine_finds_its_disk_as_it_left_it(either: Yard) -> None:
+    booted = either.boot(AT + "echo canary > x; tell up yes; sleep 1000", disk="d")
+    booted.told("up")
+    booted.machine.kill()
+    again = either.boot(READ, disk="d")
+    assert again.told("read") == "canary"
+
+
+def test_tmp_is_empty_after_a_boot(yard: Yard) -> None:
+    first = yard.boot("mkdir -p /tmp/a/b; echo > /tmp/a/b/c; tell up yes; sleep 1000", disk="d")
+    first.told("up")
+    first.machine.kill()
+    again = yard.boot('tell read "$(ls -A /tmp | grep -vc metadata-scripts)"; sleep 1000', disk="d")
+    assert again.told("read") == "0"
+
+
+def test_a_new_disk_is_empty(either: Yard) -> None:
+    _written(either, "one")
+    assert either.boot(READ, disk="two").told("read") == "nothing"
+
+
+def test_a_deleted_disk_is_gone_and_its_name_is_free(either: Yard) -> None:
+    _written(either, "d")
+    assert either.host.disk_bytes("d") > 0
+    either.host.delete_disk("d")
+    either.host.delete_disk("d")
+    with pytest.raises(NoSuchDisk):
+        either.host.disk_bytes("d")
+    assert either.boot(READ, disk="d").told("read") == "nothing"
+
+
+def test_an_image_is_a_saved_disk_and_outlives_it(either: Yard) -> None:
+    _written(either, "d")
+    either.host.copy_image("d", "i")
+    either.host.delete_disk("d")
+    booted = either.boot(READ, disk="new", image="i")
+    assert booted.told("read") == "canary"
+    booted.machine.kill()
+    either.host.delete_image("i")
+    assert either.boot(READ, disk="new").told("read") == "canary"
+    with pytest.raises(NoSuchImage, match="`i`"):
+        either.host.make_disk("other", "i")
+
+
+def test_an_image_of_an_image_has_the_deletions_of_both(yard: Yard) -> None:
+    first = yard.boot(
+        "mkdir /var/lib/d; echo 1 > /var/lib/d/a; echo 1 > /var/lib/d/b; rm /etc/fstab /etc/motd; tell up yes",
+        disk="one",
+    )
+    first.told("up")
+    first.machine.kill()
+    yard.host.copy_image("one", "first")
+    script = "rm /var/lib/d/a; echo 2 > /var/lib/d/c; rm -r /var/lib/dpkg; mkdir /var/lib/dpkg; mv /var/lib/d /var/lib/e; tell up yes"
+    second = yard.boot(script, disk="two", image="first")
+    second.told("up")
+    second.machine.kill()
+    yard.host.copy_image("two", "second")
+    yard.host.delete_image("first")
+    for disk in ("one", "two"):
+        yard.host.delete_disk(disk)
+    look = "cd /var/lib; echo $(ls -A e) / $(ls -A dpkg) / $(ls -d d /etc/fstab 2>/dev/null)"
+    booted = yard.boot(f'tell read "$({look})"; sleep 1000', disk="three", image="second")
+    assert booted.told("read").split() == ["b", "c", "/", "/"]
+
+
+def test_an_image_of_a_running_machine_is_taken_while_it_stands_still(either: Yard) -> None:
+    script = (
+        AT
+        + """
+    tell up yes
+    i=0; while :; do i=$((i+1)); echo $i > left; cp left right; done
+    """
+    )
+    booted = either.boot(script, disk="d")
+    booted.told("up")
+    either.host.copy_image("d", "i")
+    assert booted.machine.alive()
+    check = AT + 'tell numbers "$(cat left) $(cat right)"; sleep 1000'
+    left, _, right = either.boot(check, disk="new", image="i").told("numbers").partition(" ")
+    assert abs(int(left or 0) - int(right or 0)) <= 1
+
+
+def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    disks = Disks(tmp_path)
+    for name in ("", "../x", "a/b", "-x", "x" * 129, "a:b", "a,b"):
+        with pytest.raises(MachineError):
+            disks.make(name, None)
+        with pytest.raises(MachineError):
+            disks.delete_image(name)
+
+
+def test_a_layer_goes_with_the_last_that_names_it(tmp_path: Path) -> None:
+    disks = Disks(tmp_path)
+    disks.make("d", None)
+    (tmp_path / "disks" / "d" / "upper" / "x").write_text("x")
+    disks.save("d", "i")
+    disks.make("e", "i")
+    disks.delete_image("i")
+    assert len(list((tmp_path / "layers").iterdir())) == 1
+    disks.delete("e")
+    assert list((tmp_path / "layers").iterdir()) == []
+    assert list((tmp_path / "gone").iterdir()) == []
