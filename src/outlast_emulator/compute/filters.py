@@ -42,7 +42,7 @@ class _Reader:
             kind = found.lastgroup or ""
             value = found[kind]
             if kind in ("double", "single"):
-                kind, value = "quoted", re.sub(r"\\(.)", r"\1", value)
+                kind, value = "quoted", re.sub(r"""\\(["'])""", r"\1", value)
             self._tokens.append((kind, value))
             at = found.end()
         self._at = 0

@@ -72,7 +72,7 @@ class Images:
 
     def usable(self, named: str, project: str, field: str) -> Resource:
         """The image that `sourceImage` names: an image, or the newest of a family; 400 in Google's words."""
-        link = links.parse(named, KIND, project, links.GLOBAL)
+        link = links.parse(named, KIND, project, links.GLOBAL) or _of_view(named, project)
         found = None
         if link is not None and link.name.startswith("family/"):
             found = self.newest(link.project, link.name.removeprefix("family/"))
@@ -218,6 +218,12 @@ def deprecate(image: Resource, body: dict[str, Any]) -> None:
         image.document.pop("deprecated", None)
     else:
         image.document["deprecated"] = dict(body)
+
+
+def _of_view(named: str, project: str) -> links.Link | None:
+    """`.../zones/Z/imageFamilyViews/F`, as gcloud names a family; the zone may be `-`."""
+    view = links.parse(named, "imageFamilyViews", project, links.GLOBAL)
+    return links.Link(view.project, links.GLOBAL, KIND, f"family/{view.name}") if view is not None else None
 
 
 def _continent(region: str) -> str:

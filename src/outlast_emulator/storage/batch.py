@@ -41,6 +41,7 @@ def routes(emulator: Emulator) -> Iterable[Route]:
 
     for template in ("/batch/storage/v1", "/batch"):
         yield Route("storage.batch", "POST", template, batch, quick=False, public=True)
+    yield Route("compute.batch", "POST", "/batch/compute/v1", batch, quick=False, public=True)
 
 
 def _limited(pieces: Iterable[bytes]) -> Iterable[bytes]:
