@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from outlast_emulator.compute.origins import ORIGINS as COMPUTE
 from outlast_emulator.iam.methods import DEMANDS
 from outlast_emulator.project.origins import ORIGINS
 
@@ -104,6 +105,7 @@ SOURCES: dict[str, dict[str, str]] = {
 }
 
 SOURCES.update(ORIGINS)
+SOURCES.update(COMPUTE)
 
 
 def permissions(method_id: str) -> list[str]:
