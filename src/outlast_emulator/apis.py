@@ -17,6 +17,7 @@ from outlast_emulator.control import faults, record, surface
 from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.iam import authorize, endpoints
+from outlast_emulator.machines import world
 from outlast_emulator.project import enabled, project_apis
 from outlast_emulator.routes import Route
 from outlast_emulator.storage import batch, json_api, xml_api
@@ -30,6 +31,7 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     compute_api.routes,
     compute_control.routes,
     groups_control.routes,
+    world.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from outlast_emulator.machines import furniture, leftovers
+from outlast_emulator.machines import furniture, leftovers, world
 from outlast_emulator.machines.disks import Disks
 from outlast_emulator.machines.errors import DiskInUse
 from outlast_emulator.machines.lines import Lines
@@ -37,7 +37,7 @@ class Boot:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Of its scripts, besides PATH and LANG. A real machine has none."""
     shown: Mapping[str, str] = field(default_factory=dict)
-    """Path inside -> directory of this computer, which the machine may read there."""
+    """Path inside -> directory of this computer, which the machine may read there; besides what `world` shows to all."""
 
 
 class MachineHost:
@@ -130,6 +130,7 @@ class MachineHost:
                 env={"PATH": os.defpath},
             )
         leftovers.note(disk, launcher.pid)
+        around = world.read(self.data)
         machine = Machine(boot.name, self.kind, launcher, Lines(ours), disk)
         machine.tell(
             {
@@ -140,8 +141,8 @@ class MachineHost:
                 "hidden": self._hidden,
                 "layers": self.disks.layers(boot.disk_id),
                 "api_port": boot.api_port,
-                "environment": dict(boot.environment),
-                "shown": dict(boot.shown),
+                "environment": {**boot.environment, **around.environment},
+                "shown": {**around.shown, **boot.shown},
             }
         )
         return machine

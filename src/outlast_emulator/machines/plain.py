@@ -30,6 +30,7 @@ def run(launcher: Lines, spec: dict[str, Any]) -> int:
     tree.forbid_new_rights()
     disk = Path(spec["directory"], "disks", spec["disk"])
     environment = _furnished(disk)
+    _show(disk / "upper", spec["shown"])
     listener = socket.create_server(("127.0.0.1", 0))
     environment["GCE_METADATA_HOST"] = f"127.0.0.1:{listener.getsockname()[1]}"
     environment["GCE_METADATA_IP"] = environment["GCE_METADATA_HOST"]
@@ -70,6 +71,17 @@ def _furnished(disk: Path) -> dict[str, str]:
     for name in furniture.POWER_NAMES:  # for scripts that set PATH: bash looks here first
         found[f"BASH_FUNC_{name}%%"] = f"() {{ '{_quoted(root / 'bin' / name)}' \"$@\"; }}"
     return found
+
+
+def _show(root: Path, shown: dict[str, str]) -> None:
+    """By links: nothing can be laid over a directory without rights."""
+    for place, path in shown.items():
+        link = root / place.strip("/")
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if link.is_symlink():
+            link.unlink()
+        if not link.exists():
+            link.symlink_to(path)
 
 
 def _quoted(path: Path) -> str:
