@@ -42,6 +42,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "drills": ("drill",),
     "gcs": ("gcs",),
     "cli": ("cli",),
+    "catalog": ("catalog",),
     "environments": ("environments",),
     "data": ("data",),
     "linked": ("secrets", "linked"),

@@ -65,7 +65,7 @@ def choose(catalog: Catalog, wish: Wish) -> Choice:
     disk_type = wish.disk_type or (family.disks[0] if family else "pd-balanced")
     if family is not None and disk_type not in family.disks and not wish.force:
         raise answers.wrong_disk(machine, disk_type, family.disks)
-    image = gpu.image if gpu is not None else catalog.image
+    image = catalog.image if gpu is None else gpu.image or catalog.gpus[GPU_DEFAULT].image
     if family is not None and family.architecture != "x86_64" and not wish.force:
         raise answers.wrong_architecture(machine, family.architecture)
     return Choice(machine, gpu, count, regions, zones, disk_type, image, notes)

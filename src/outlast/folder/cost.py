@@ -50,6 +50,15 @@ def seconds_left(head: Head, rent: Rent, now: float) -> float | None:
     return (rent.max_cost_usd - rent.after_usd - spent_usd(head, now)) / rent.usd_per_hour * 3600
 
 
+def work_seconds(head: Head | None, rent: Rent, now: float, early_seconds: float, early_share: float) -> float | None:
+    """How long a machine that is rented now could work, until it is told to leave; None: no sum limits that."""
+    if rent.max_cost_usd is None or not rent.usd_per_hour:
+        return None
+    left = (rent.max_cost_usd - rent.after_usd - (spent_usd(head, now) if head else 0.0)) / rent.usd_per_hour * 3600
+    early = min(early_seconds, early_share * rent.max_cost_usd / rent.usd_per_hour * 3600)
+    return left - early - BOOT_SECONDS
+
+
 def too_dear(head: Head, rent: Rent, now: float) -> str:
     """Why the job may not go on; empty: it may."""
     left = seconds_left(head, rent, now)

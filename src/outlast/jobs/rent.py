@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
 from outlast.catalog.choose import Choice, Wish, choose
 from outlast.catalog.prices import Billed, Price, price
 from outlast.catalog.table import Catalog, catalog
 from outlast.errors import UsageError
+from outlast.folder import cost
 from outlast.jobs.machine import Found
 from outlast.spec.machine import parse_gpus
 from outlast.spec.spec import Machine, Rented
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 DISK_GB_DEFAULT = 50
 DISK_GB_DEFAULT_WITH_GPUS = 100
 """A driver, CUDA and a framework take half of it."""
+
+WORK_SECONDS_MIN = 60.0
+"""A sum that pays for less work than this is a slip of the keyboard."""
 
 RUNNER = "outlast-runner"
 """The service account that `outlast init` makes."""
@@ -74,12 +80,28 @@ def rent(world: World, asked: Asked) -> Found:
     )
     machine = in_region(Machine(choice.machine.cpus, choice.gpus, rented), rented.regions[0], narrow=False)
     assert machine.rented is not None
-    if asked.max_cost_usd is not None and not machine.rented.usd_per_hour:
+    if asked.max_cost_usd is not None:
+        _check_max_cost(asked.max_cost_usd, machine.rented)
+    return Found(machine, (*choice.notes, *([image.note] if image.note else ())))
+
+
+def _check_max_cost(max_cost_usd: float, rented: Rented) -> None:
+    """It must be possible to keep it, and to work for it."""
+    if not rented.usd_per_hour:
         raise UsageError(
             f"no price of `{rented.machine_type}` in `{rented.regions[0]}` is known, so `--max-cost` could not be kept",
             hint="leave `--max-cost` out, and let `--max-run` end it",
         )
-    return Found(machine, (*choice.notes, *([image.note] if image.note else ())))
+    after_usd = rented.usd_per_hour * rented.linger_seconds / 3600
+    rent = cost.Rent(rented.usd_per_hour, max_cost_usd=max_cost_usd, after_usd=after_usd)
+    seconds = cost.work_seconds(None, rent, 0.0, DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE)
+    if seconds is not None and seconds < WORK_SECONDS_MIN:
+        lingering = ", lingering included" if after_usd else ""
+        raise UsageError(
+            f"`--max-cost {max_cost_usd:g}` pays for {max_cost_usd / rented.usd_per_hour * 60:.0f} min of "
+            f"`{rented.machine_type}` at ${rented.usd_per_hour:.2f} an hour{lingering}: too little to boot, work and save",
+            hint=f"`--max-cost {math.ceil((rented.usd_per_hour + after_usd) * 100) / 100:g}` is an hour of it",
+        )
 
 
 def _architecture(known: Catalog, choice: Choice) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
 from outlast.errors import UsageError
 from outlast.folder import cost
 from outlast.jobs.asked import Asked
@@ -65,16 +68,21 @@ def as_before(machine: Machine, rented: Rented, wanted: Mapping[str, Any]) -> di
     return before
 
 
-def max_cost_again(job: str, head: Head, previous: LaunchRecord, now: float, given: Any) -> float | None:
+def max_cost_again(
+    job: str, head: Head, previous: LaunchRecord, machine: Machine, now: float, given: float | None
+) -> float | None:
     """The sum that counts from now on: over all that was spent before, too. One that is spent must be raised."""
-    limit: float | None = given if given is not None else previous.max_cost_usd
+    limit = given if given is not None else previous.max_cost_usd
     if limit is None:
         return None
-    spent = cost.spent_usd(head, now)
-    if spent < limit:
+    rent = cost.rent_of(replace(previous, machine=machine, max_cost_usd=limit))
+    seconds = cost.work_seconds(head, rent, now, DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE)
+    if seconds is None or seconds > 0:
         return limit
+    spent = cost.spent_usd(head, now)
+    raised = math.ceil(spent + max(limit, rent.usd_per_hour))
     raise UsageError(
-        f"job `{job}` has cost ${spent:,.2f}, and it may cost ${limit:,.2f}",
+        f"job `{job}` has cost ${spent:,.2f} of the ${limit:,.2f} that it may cost: what is left pays for no work",
         state="nothing was started, nothing is being spent",
-        hint=f"`outlast resume {job} --max-cost {max(1, round(spent * 2))}`: what it has cost already counts",
+        hint=f"`outlast resume {job} --max-cost {raised}`: what it has cost already counts",
     )

@@ -131,8 +131,9 @@ def _relaunch(
     values = _secrets(world, job, spec)
     chosen = select(at.head, checkpoint).name if checkpoint else ""
     now = job.folder.store.now()
-    limit = max_cost_again(job.id, at.head, previous, now, changes.get("max_cost_usd"))
-    asked = replace(spec, machine=machine_again(world, previous, changes), max_cost_usd=limit)
+    machine = machine_again(world, previous, changes)
+    limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
+    asked = replace(spec, machine=machine, max_cost_usd=limit)
     asked = asked if max_run_seconds is None else replace(asked, max_run_seconds=max_run_seconds)
     record = launch_record(
         job,
