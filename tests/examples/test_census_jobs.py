@@ -7,7 +7,6 @@ from pathlib import Path
 
 from outlast.jobs.api import JobHandle
 from outlast.jobs.asked import Asked
-from outlast.jobs.drill import prepare
 from outlast.jobs.world import World
 from outlast_emulator.testing import Running
 from tests.examples.by_hand import run_example, value
@@ -19,18 +18,6 @@ FOLDS = 3
 DIRECTORY = str(EXAMPLES / "census")
 
 DONE_ALREADY = re.compile(r"^(\d+) of \d+ fits are done already", flags=re.MULTILINE)
-
-
-def test_killed_five_times_the_search_ends_bit_for_bit_like_one_in_peace(world: World, census: Path) -> None:
-    args = ("--cv-iterations", "8", "--rows", "2000")
-    lines: list[str] = []
-    asked = Asked(target="train.py", directory=DIRECTORY, args=args, datasets=(str(census),), cpus=2)
-    prepared = prepare(world, asked, report=lines.append)
-    result = prepared.kill(KILLS, seed=2)
-    said = "\n".join(lines)
-    assert result.survived and result.identical, said
-    assert (result.kills, result.attempts) == (KILLS, KILLS + 1), said
-    prepared.remove()
 
 
 def test_with_everything_in_buckets_it_goes_on_with_what_was_scored_and_is_evaluated_from_the_laptop(

@@ -1,4 +1,7 @@
-"""`examples/survival-*` on real data: preempted five times and more, and the same to the bit as in peace."""
+"""`examples/survival-*` on real data and with a home in a bucket: preempted five times, and the same to the bit as in peace.
+
+Kills without notice and in the middle of a save are in test_readmes.py.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import pytest
 
 from outlast.jobs.api import JobHandle
 from outlast.jobs.asked import Asked
-from outlast.jobs.drill import prepare
 from outlast.jobs.world import World
 from tests.examples.by_hand import run_example
 from tests.examples.places import EXAMPLES
@@ -24,18 +26,6 @@ NAMES = tuple(SMALL)
 def asked_for(name: str, census: Path, **more: object) -> Asked:
     directory = str(EXAMPLES / name)
     return Asked(target="train.py", directory=directory, args=SMALL[name], datasets=(str(census),), **more)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_killed_five_times_it_ends_bit_for_bit_like_one_in_peace(name: str, world: World, census: Path) -> None:
-    """With notice, without notice, and in the middle of a save."""
-    lines: list[str] = []
-    prepared = prepare(world, asked_for(name, census), report=lines.append)
-    result = prepared.kill(KILLS, seed=1)
-    said = "\n".join(lines)
-    assert result.survived and result.identical, said
-    assert (result.kills, result.attempts) == (KILLS, KILLS + 1), said
-    prepared.remove()
 
 
 @pytest.mark.parametrize("name", [NAMES[0], pytest.param(NAMES[1], marks=pytest.mark.soak)])

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Burst training from one end to the other: the data, a large Spot machine that is gone when it is done, and the model evaluated here.
+#
+#   ./burst.sh BUCKET [CV-ITERATIONS [MACHINE-TYPE]]
+set -euo pipefail
+cd "$(dirname "$0")"
+
+bucket="${1:?usage: ./burst.sh BUCKET [CV-ITERATIONS [MACHINE-TYPE]]}"
+iterations="${2:-300}"
+machine_type="${3:-n2-highcpu-64}"
+job="census-$(date +%Y%m%d-%H%M%S)"
+model="gs://$bucket/$job.model"
+
+# A job of an emulated cloud finds its bucket there too.
+env=()
+if [ -n "${STORAGE_EMULATOR_HOST:-}" ]; then env=(--env "STORAGE_EMULATOR_HOST=$STORAGE_EMULATOR_HOST"); fi
+
+echo "== the data"
+python get_data.py "${CENSUS_DATA:=census}"
+outlast push --bucket "$bucket" "$CENSUS_DATA" census
+
+echo "== a large Spot machine, until the search is done"
+outlast run --on compute --bucket "$bucket" --job-id "$job" --machine-type "$machine_type" "${env[@]}" --dataset census \
+    train.py -- --cv-iterations "$iterations" --model-output-path "$model"
+
+echo "== nothing is left to be paid for"
+outlast audit
+
+echo "== the model, evaluated here"
+python train.py --mode evaluate --census-data-path "$CENSUS_DATA" --model-output-path "$model"
