@@ -128,3 +128,14 @@ def test_a_machine_that_is_not_rented_refuses_what_is_only_about_rented_ones(use
         assert said.code == 2 and f"`{options[0]}` is about machines that are rented" in said.err, said.err
     user.write("outlast.toml", 'zone = "us-central1-a"\nspot = false\n')
     assert user.outlast("run", "--dry-run", "--max-cost", "5", "--region", "us-east1", "train.py").code == 0
+
+
+def test_machines_need_their_service_account_and_a_plan_says_so_before(user: User, emulator: Running) -> None:
+    account = "nobody@emulated.iam.gserviceaccount.com"
+    options = ("--on", "compute", "--bucket", "plans", "--service-account", account)
+    user.write("train.py", "")
+    dry = user.outlast("run", "--dry-run", *options, "train.py")
+    assert dry.code == 0 and f"no service account `{account}`" in dry.err
+    said = user.outlast("run", *options, "train.py")
+    assert said.code == 2 and f"no service account `{account}`" in said.err and "`outlast init`" in said.err
+    assert emulator.call("GET", "/storage/v1/b/plans").status == 404, "nothing was made"

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 
 from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
 from outlast.catalog.choose import Choice, Wish, choose
+from outlast.catalog.images import find_image
 from outlast.catalog.prices import Billed, Price, price
 from outlast.catalog.table import Catalog, catalog
 from outlast.errors import UsageError
 from outlast.folder import cost
+from outlast.google.connect import connect
+from outlast.google.errors import ApiError
+from outlast.google.project import project_of
+from outlast.google.project_apis import ProjectApis
+from outlast.google.wire import NoAnswer
+from outlast.jobs import roles
 from outlast.jobs.machine import Found
 from outlast.spec.machine import parse_gpus
 from outlast.spec.spec import Machine, Rented
@@ -27,16 +34,9 @@ DISK_GB_DEFAULT_WITH_GPUS = 100
 WORK_SECONDS_MIN = 60.0
 """A sum that pays for less work than this is a slip of the keyboard."""
 
-RUNNER = "outlast-runner"
-"""The service account that `outlast init` makes."""
-
 
 def rent(world: World, asked: Asked) -> Found:
     """UsageError, with what there is instead, for what the catalog does not have."""
-    from outlast.catalog.images import find_image
-    from outlast.google.connect import connect
-    from outlast.google.project import project_of
-
     known = catalog()
     gpus, gpu_type = parse_gpus(str(asked.gpus))
     regions = tuple(one for one in (asked.region or world.environ.get("REGION", "")).split(",") if one)
@@ -61,6 +61,7 @@ def rent(world: World, asked: Asked) -> Found:
             f"image `{image.path}` is {image.architecture}, and `{choice.machine.name}` is not",
             hint="another `--image`, or another `--machine-type`",
         )
+    account, account_note = _account(world, ProjectApis(transport, project), asked.service_account)
     disk_gb = _disk_gb(asked.disk_gb, image.disk_gb, choice)
     rented = Rented(
         project=project,
@@ -73,7 +74,7 @@ def rent(world: World, asked: Asked) -> Found:
         disk_gb=disk_gb,
         disk_type=choice.disk_type,
         image=image.path,
-        service_account=asked.service_account or runner_of(project),
+        service_account=account,
         network=asked.network,
         external_ip=asked.external_ip,
         linger_seconds=asked.linger_seconds,
@@ -82,7 +83,31 @@ def rent(world: World, asked: Asked) -> Found:
     assert machine.rented is not None
     if asked.max_cost_usd is not None:
         _check_max_cost(asked.max_cost_usd, machine.rented)
-    return Found(machine, (*choice.notes, *([image.note] if image.note else ())))
+    return Found(machine, tuple(note for note in (*choice.notes, image.note, account_note) if note))
+
+
+def _account(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:
+    """As whom its machines run, and what there is to say about that. One that is not there fails the launch, so it is said before."""
+    email = given or apis.account_email(roles.RUNNER_ACCOUNT)
+    try:
+        there = apis.find_account(email) is not None
+    except ApiError as error:
+        if error.status != 403:
+            raise apis.transport.explain(error, f"service account `{email}`") from error
+        there = True  # who may not look at it may be allowed to use it
+    except NoAnswer as error:
+        raise apis.transport.explain(error, f"service account `{email}`") from error
+    if there:
+        return email, ""
+    missing = f"there is no service account `{email}`, as which its machines would run"
+    if world.dry:
+        return email, f"{missing}; `outlast init` makes it"
+    hint = (
+        "`outlast init` makes it"
+        if not given
+        else "`outlast init` makes `outlast-runner`, which is used if none is named"
+    )
+    raise UsageError(missing, state="nothing was started, nothing is being spent", hint=hint)
 
 
 def _check_max_cost(max_cost_usd: float, rented: Rented) -> None:
@@ -117,14 +142,6 @@ def _disk_gb(asked_gb: int | None, image_gb: int, choice: Choice) -> int:
             f"`--disk-gb {asked_gb}` is less than the {image_gb} GB of its image", hint=f"`--disk-gb {image_gb}`"
         )
     return asked_gb
-
-
-def runner_of(project: str) -> str:
-    """A project of a domain, `example.com:name`, has its accounts under both."""
-    domain, colon, name = project.rpartition(":")
-    return (
-        f"{RUNNER}@{name}.{domain}.iam.gserviceaccount.com" if colon else f"{RUNNER}@{project}.iam.gserviceaccount.com"
-    )
 
 
 def in_region(machine: Machine, region: str, *, narrow: bool = True) -> Machine:
