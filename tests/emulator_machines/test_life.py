@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlast_emulator.machines.errors import DiskInUse, NoSuchDisk
+from outlast_emulator.machines.errors import DiskInUse, MachineError, NoSuchDisk
 from outlast_emulator.machines.host import Boot
 from outlast_emulator.machines.metadata import Metadata
 from tests.emulator_machines.conftest import TELL, Yard, until
@@ -170,3 +170,13 @@ def _with_words(words: str) -> list[int]:
         except OSError:
             continue
     return [pid for pid in found if pid != os.getpid()]
+
+
+def test_a_machine_that_cannot_be_made_says_why_and_frees_its_disk(yard: Yard) -> None:
+    yard.host.make_disk("d")
+    upper = yard.host.disks.path("d") / "upper"
+    upper.rename(upper.with_name("elsewhere"))
+    with pytest.raises(MachineError, match=r"(?s)mount of overlay at disks/d/root: No such file.*hint: .*--data"):
+        yard.boot("sleep 1000", disk="d")
+    upper.with_name("elsewhere").rename(upper)
+    assert yard.boot("tell up yes", disk="d").told("up") == "yes"

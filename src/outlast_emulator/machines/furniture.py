@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -86,6 +85,8 @@ def _program_directories(layer: Path) -> list[Path]:
 
 def to_hide(data: Path) -> list[str]:
     """Asked by the emulator itself: a machine's launcher does not know where the emulator's environment is."""
+    import tempfile
+
     sources = Path(__file__).resolve().parents[2]
     checkout = sources.parent if (sources.parent / "pyproject.toml").exists() else None
     environment = Path(sys.prefix).resolve() if sys.prefix != sys.base_prefix else None

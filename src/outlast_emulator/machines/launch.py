@@ -28,7 +28,15 @@ BY_SIGNAL = {int(signal.SIGINT): "off", int(signal.SIGHUP): "reboot", int(signal
 def main(control: int) -> None:
     emulator = Lines(socket.socket(fileno=control))
     os.set_inheritable(control, False)
-    spec = emulator.receive()
+    try:
+        _launch(emulator, emulator.receive())
+    except OSError as error:
+        _tell(emulator, {"failed": str(error)})
+    except Closed:
+        pass
+
+
+def _launch(emulator: Lines, spec: dict[str, Any]) -> None:
     os.chdir(spec["directory"])
     ours, inits = socket.socketpair()
     if spec["kind"] == "isolated":

@@ -20,6 +20,13 @@ GRACE_SECONDS = 1.0
 """After the time of a soft-off is over: then it is killed from outside."""
 FREEZE_SECONDS_MAX = 10.0
 
+NEEDS = {
+    "isolated": "\nhint: as root, machines need namespaces and a data directory on which an overlay can lie (`--data` on ext4, xfs, btrfs"
+    " or tmpfs, not in a container's own file system); as any other user they are plain processes and need neither",
+    "plain": "",
+}
+"""What whoever reads the kernel's words can do."""
+
 
 class Machine:
     """All methods may be called at any time, also when the machine is long gone, by any thread."""
@@ -106,7 +113,8 @@ class Machine:
                 if "pid" in message:
                     self.pid = int(message["pid"])
                 if "failed" in message or "ended" in message:
-                    raise MachineError(f"machine `{self.name}` could not be made: {message.get('failed', 'it died')}")
+                    what = message.get("failed", "it died")
+                    raise MachineError(f"machine `{self.name}` could not be made: {what}{NEEDS[self.kind]}")
                 if "listening" in message:
                     break
         except Closed as error:
