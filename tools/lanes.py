@@ -43,6 +43,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "gcs": ("gcs",),
     "cli": ("cli",),
     "catalog": ("catalog",),
+    "cloud": ("cloud",),
     "environments": ("environments",),
     "data": ("data",),
     "linked": ("secrets", "linked"),

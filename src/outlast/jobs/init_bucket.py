@@ -9,6 +9,8 @@ from outlast.google.bucket_access import BucketAccess
 from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient
 from outlast.google.transport import Transport
+from outlast.google.wire import NoAnswer
+from outlast.jobs.init import is_off
 from outlast.jobs.init_step import Setup, Step
 
 
@@ -18,9 +20,13 @@ def choose_bucket(transport: Transport, project: str, region: str, given: str, r
         return buckets.check_name(given)
     try:
         found = buckets.find_default(StorageClient(transport, ""), project, region)
-    except ApiError as error:
-        if error.reason not in ("accessNotConfigured", "notFound"):  # where storage is off there is none of ours
-            raise
+    except (ApiError, NoAnswer) as error:
+        if not isinstance(error, ApiError) or not is_off(error):  # where storage is off there is none of ours
+            explained = transport.explain(error, f"looking for a bucket of project `{project}`")
+            explained.state = "nothing was made"
+            if isinstance(error, ApiError):
+                explained.hint = "name it: `--bucket NAME`; or `gcloud storage buckets list` tells who may look"
+            raise explained from error
         found = None
     return found.name if found is not None else new_name(region, random)
 

@@ -70,12 +70,13 @@ def changed(text: str, values: Mapping[str, str | None], path: Path, table: str)
     if section and not section[0].endswith("\n"):
         section[0] += "\n"
     new = "".join([*lines[:begin], *added, *section, *lines[end:]])
-    found = parse_settings(path, new.encode(), table)
     before = parse_settings(path, text.encode(), table)
     wanted = {**{_normal(name): value for name, value in before.items()}, **values}
-    if {_normal(name): value for name, value in found.items()} != {
-        name: value for name, value in wanted.items() if value is not None
-    }:
+    try:
+        found = {_normal(name): value for name, value in parse_settings(path, new.encode(), table).items()}
+    except UsageError:
+        found = {}
+    if found != {name: value for name, value in wanted.items() if value is not None}:
         raise UsageError(
             f"`{path}` is written in a way that outlast does not change",
             state="the file is as it was; everything else is made",

@@ -99,5 +99,5 @@ def _binding(one: dict[str, Any], authority: Authority) -> dict[str, Any]:
             raise ApiError(400, "invalid", f"Invalid argument: The member {member} is of an unknown type.")
         if not authority.knows_member(member):
             email = member.partition(":")[2]
-            raise ApiError(400, "invalid", f"Service account {email} does not exist.")
+            raise ApiError(400, "invalidArgument", f"Service account {email} does not exist.")
     return {"role": role, "members": sorted(set(members))}
