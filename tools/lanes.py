@@ -53,6 +53,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator": ("emulator",),
     "emulator_clients": ("emulator_clients",),
     "emulator_machines": ("emulator_machines",),
+    "emulator_compute": ("emulator_compute",),
     "emulator_groups": ("emulator_groups",),
     "examples": ("examples",),
     "project": ("project",),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from outlast_emulator.compute import acting, links, places
 from outlast_emulator.compute.instances import KIND, not_ready
 from outlast_emulator.compute.resources import Instance, Resource
-from outlast_emulator.compute.serving import Document, aggregated, change, list_page, scope_of, served
+from outlast_emulator.compute.serving import aggregated, change, list_page, scope_of, served
 from outlast_emulator.errors import ApiError
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
@@ -44,31 +44,22 @@ def found(compute: Compute, request: Request) -> Instance:
     return compute.resources.get(KIND, request.params["project"], scope_of(request), name)
 
 
-def shown(instance: Instance) -> Document:
-    """As the API answers it."""
-    document = dict(instance.document)
-    upcoming = instance.state.get("resource_status")
-    if upcoming:
-        document["resourceStatus"] = upcoming
-    return document
-
-
 class InstancesApi:
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
         self._compute = emulator.compute
 
     def get(self, request: Request) -> Response:
-        return answer(shown(found(self._compute, request)))
+        return answer(found(self._compute, request).document)
 
     def list_some(self, request: Request) -> Response:
         project, scope = request.params["project"], scope_of(request)
-        documents = [shown(one) for one in self._compute.resources.list(KIND, project, scope)]
+        documents = [one.document for one in self._compute.resources.list(KIND, project, scope)]
         return list_page(request, "compute#instanceList", f"projects/{project}/{scope}/{KIND}", documents)
 
     def list_all(self, request: Request) -> Response:
         project = request.params["project"]
-        placed = [(one.scope, shown(one)) for one in self._compute.resources.list(KIND, project)]
+        placed = [(one.scope, one.document) for one in self._compute.resources.list(KIND, project)]
         return aggregated(request, "compute#instanceAggregatedList", project, KIND, places.scopes("zones"), placed)
 
     def insert(self, request: Request) -> Response:
