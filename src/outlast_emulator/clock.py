@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import datetime, timezone
 from email.utils import formatdate
+from functools import lru_cache
 
 
 def utc_now() -> datetime:
@@ -49,6 +50,11 @@ class Clock:
 
 def rfc3339(microseconds: int) -> str:
     """`2026-11-15T23:10:00.123Z`, as the JSON API writes a time."""
-    whole, rest = divmod(microseconds, 1_000_000)
-    stamp = datetime.fromtimestamp(whole, tz=timezone.utc)
-    return f"{stamp:%Y-%m-%dT%H:%M:%S}.{rest // 1000:03d}Z"
+    second, rest = divmod(microseconds, 1_000_000)
+    return f"{_second(second)}.{rest // 1000:03d}Z"
+
+
+@lru_cache(1024)
+def _second(second: int) -> str:
+    """Thousands of objects are written within one."""
+    return f"{datetime.fromtimestamp(second, tz=timezone.utc):%Y-%m-%dT%H:%M:%S}"

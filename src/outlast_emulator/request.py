@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, unquote
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 JSON_BYTES_MAX = 16 << 20
 """Of a body that is read into memory: more than the largest batch or compose request."""
+
+
+QUERY_CHARACTERS_KEPT = 500
 
 
 class Incoming(Protocol):
@@ -69,7 +73,8 @@ class Request:
         if self._queries is None:
             found: dict[str, list[str]] = {}
             if self.query_text:
-                for name, value in parse_qsl(self.query_text, keep_blank_values=True):
+                known = len(self.query_text) <= QUERY_CHARACTERS_KEPT
+                for name, value in (_kept_query if known else _parsed_query)(self.query_text):
                     found.setdefault(name, []).append(value)
             self._queries = found
         return self._queries
@@ -114,6 +119,14 @@ class Request:
         if self._document is None:
             self._document = parse_json(self.text())
         return self._document
+
+
+def _parsed_query(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(parse_qsl(text, keep_blank_values=True))
+
+
+_kept_query = lru_cache(1024)(_parsed_query)
+"""A client sends the same few again and again."""
 
 
 def parse_json(text: bytes) -> dict[str, Any]:

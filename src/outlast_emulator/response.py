@@ -10,6 +10,8 @@ from io import FileIO
 from typing import Any, TypeAlias
 
 JSON_TYPE = "application/json; charset=UTF-8"
+JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""Made once: `json.dumps` makes another for each text that is not of its own form."""
 
 
 @dataclass(slots=True)
@@ -53,7 +55,7 @@ class Response:
 
     def payload(self) -> Body:
         if self.document is not None:
-            return json.dumps(self.document, ensure_ascii=False, separators=(",", ":")).encode()
+            return JSON.encode(self.document).encode()
         return self.body
 
 

@@ -13,9 +13,13 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError, SSLError
 from urllib3.util import Timeout, make_headers, parse_url
 
+from outlast.clock import SYSTEM
 from outlast.google.exchange import Broken, exchange
 from outlast.google.proxies import proxy_for
 from outlast.google.wire import Answer, NoAnswer, Request, Stream
+
+IDLE_SECONDS = 1.0
+"""A connection that was used so lately is not asked whether it is still there: servers wait longer before they hang up."""
 
 CONNECTIONS_MAX = 32
 """Kept open per server: more than any of our crews has threads."""
@@ -83,31 +87,33 @@ class _Server:
         self._address = parse_url(origin)
         self._host = self._address.netloc or ""
         self._context = context
-        self._idle: list[HTTPConnection] = []
+        self._idle: list[tuple[HTTPConnection, float]] = []
+        """With when it was last used."""
 
     def send(self, request: Request, target: str, connect_seconds: float, stall_seconds: float) -> Answer:
         connection = self._connection(connect_seconds)
         keeps = False
         try:
             sock = connection.sock
-            sock.settimeout(stall_seconds)
+            if sock.gettimeout() != stall_seconds:
+                sock.settimeout(stall_seconds)
             answer, keeps = exchange(sock, request, self._host, target)
             return answer
         except (Broken, OSError) as error:
             raise NoAnswer(_said(error), sent=True) from error
         finally:
             if keeps and len(self._idle) < CONNECTIONS_MAX:
-                self._idle.append(connection)
+                self._idle.append((connection, SYSTEM.monotonic()))
             else:
                 connection.close()
 
     def _connection(self, connect_seconds: float) -> HTTPConnection:
         while self._idle:
             try:
-                connection = self._idle.pop()
+                connection, used_at = self._idle.pop()
             except IndexError:
                 break  # another thread was faster
-            if connection.is_connected:
+            if SYSTEM.monotonic() - used_at < IDLE_SECONDS or connection.is_connected:
                 return connection
             connection.close()
         host, port = str(self._address.host).strip("[]"), self._address.port

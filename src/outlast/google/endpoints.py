@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from outlast.errors import UsageError
@@ -29,8 +30,12 @@ class Endpoints:
 
     def takes_token(self, url: str) -> bool:
         """A token goes to nobody but the APIs that it is for."""
+        return url.startswith(self._taking)
+
+    @cached_property
+    def _taking(self) -> tuple[str, ...]:
         bases = (self.storage, self.compute, *(self.api(name) for name in APIS))
-        return any(url.startswith(f"{base}/") for base in bases if base)
+        return tuple(f"{base}/" for base in bases if base)
 
     def api(self, name: str) -> str:
         return self.apis.replace("{api}", name)

@@ -75,7 +75,7 @@ class _Reader:
             version, status, headers = self._head()
             if status >= 200:
                 break  # 1xx: the answer is still to come
-        keeps = version == b"HTTP/1.1" and headers.get("connection", "").lower() != "close"
+        keeps = version == "HTTP/1.1" and headers.get("connection", "").lower() != "close"
         body: bytes | bytearray = b""
         if status in BODILESS:
             pass
@@ -88,19 +88,19 @@ class _Reader:
             body = self._rest()
         return Answer(status, headers, body), keeps and not self._held
 
-    def _head(self) -> tuple[bytes, int, dict[str, str]]:
-        first, *lines = self._until(b"\r\n\r\n", HEAD_BYTES_MAX).split(b"\r\n")
+    def _head(self) -> tuple[str, int, dict[str, str]]:
+        first, *lines = self._until(b"\r\n\r\n", HEAD_BYTES_MAX).decode("latin-1").split("\r\n")
         words = first.split(None, 2)
-        if len(words) < 2 or words[0] not in (b"HTTP/1.1", b"HTTP/1.0") or len(words[1]) != 3:
+        if len(words) < 2 or words[0] not in ("HTTP/1.1", "HTTP/1.0") or len(words[1]) != 3:
             raise Broken("what came is not HTTP")
         headers: dict[str, str] = {}
         for line in lines:
-            name, colon, value = line.decode("latin-1").partition(":")
+            name, colon, value = line.partition(":")
             if not colon or not name or name != name.strip():
                 raise Broken("what came is not HTTP")
             name, value = name.lower(), value.strip()
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
-        return words[0], _number(words[1].decode("latin-1"), 10), headers
+        return words[0], _number(words[1], 10), headers
 
     def _chunked(self) -> bytes:
         pieces: list[bytes | bytearray] = []

@@ -109,7 +109,7 @@ class Transport:
             limit = self._retry_seconds
             try:
                 answer = self._wire.send(
-                    replace(request, headers=self._headers(request)),
+                    Request(request.method, request.url, self._headers(request), request.body),
                     connect_seconds=CONNECT_SECONDS,
                     stall_seconds=stall_seconds or STALL_SECONDS,
                 )
@@ -121,7 +121,8 @@ class Transport:
                 failed = error
             else:
                 observe(answer)
-                answer = replace(answer, uncertain=uncertain)
+                if uncertain:
+                    answer = replace(answer, uncertain=True)
                 if 200 <= answer.status < 300 or accept(answer):
                     return answer
                 failed = ApiError(answer)

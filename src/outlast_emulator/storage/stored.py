@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from outlast_emulator.response import JSON
+
 COLUMNS = "bucket, name, generation, metageneration, size, md5, crc32c, components, created_us, updated_us, content, inline, fields"
 """In the order of `Stored`."""
 
@@ -42,4 +44,4 @@ class Departed(NamedTuple):
 
 
 def fields_text(fields: dict[str, Any]) -> str:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) if fields else "{}"
+    return JSON.encode(fields) if fields else "{}"
