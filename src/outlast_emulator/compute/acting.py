@@ -75,7 +75,7 @@ def check(emulator: Emulator, request: Request, accounts: Iterable[dict[str, Any
         if not emulator.switches.authorize:
             continue
         caller = authority.caller(request)
-        if caller is OWNING or authority.policy.allows(caller.member, ACT_AS, account_policy(email)):
+        if caller is OWNING or authority.allows(caller, ACT_AS, account_policy(email)):
             continue
         raise ApiError(
             403,

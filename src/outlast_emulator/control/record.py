@@ -36,6 +36,8 @@ class Entry(NamedTuple):
     status: int
     reason: str
     """Of a refusal: `conditionNotMet`, `notFound`, `invalid`...; "" if it was none."""
+    principal: str = ""
+    """Who called, if that was asked for."""
 
     def shown(self) -> dict[str, Any]:
         """Without what would let somebody call in the caller's name."""
@@ -53,7 +55,14 @@ class Record:
 
     def add(self, request: Request, status: int, reason: str) -> None:
         entry = Entry(
-            request.method_id, request.verb, request.path, request.query_text, request.headers, status, reason
+            request.method_id,
+            request.verb,
+            request.path,
+            request.query_text,
+            request.headers,
+            status,
+            reason,
+            request.principal,
         )
         with self._lock:
             self.counts[request.method_id] += 1

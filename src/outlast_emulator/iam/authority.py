@@ -41,6 +41,8 @@ class Authority:
         self.clock = clock
         self.switches = switches
         self.policy = Policy(self.state, clock, switches)
+        self.asked: dict[str, set[str]] = {}
+        """By account: every permission that one of its calls has needed, given or not."""
         self.mint = Mint(bytes.fromhex(self.state.document["secret"]))
 
     def token(
@@ -98,9 +100,13 @@ class Authority:
         now = self.clock.now()
         return issued - 300 <= now < ends and ends - issued <= LIFETIME_SECONDS
 
+    def allows(self, caller: Caller, permission: str, resource: str) -> bool:
+        self.asked.setdefault(caller.name, set()).add(permission)
+        return self.policy.allows(caller.member, permission, resource)
+
     def demand(self, caller: Caller, permission: str, bucket: str = "", object_name: str = "") -> None:
         """Raises 403, or 401 for nobody, unless the caller has the permission on the bucket (or, without one, the project)."""
-        if self.policy.allows(caller.member, permission, bucket_policy(bucket) if bucket else ""):
+        if self.allows(caller, permission, bucket_policy(bucket) if bucket else ""):
             return
         on_bucket = not object_name or permission.startswith("storage.buckets.") or permission.endswith(".list")
         what = "Google Cloud Storage bucket" if on_bucket else "Google Cloud Storage object"
@@ -116,7 +122,7 @@ class Authority:
 
     def demand_on(self, caller: Caller, permission: str, resource: str = "", named: str = "") -> None:
         """The same for all but Cloud Storage: on `resource` (a policy's name) or the project, which refusals call `named`."""
-        if self.policy.allows(caller.member, permission, resource):
+        if self.allows(caller, permission, resource):
             return
         if not caller.member:
             raise _unauthorized("required", "Request is missing required authentication credential.")
@@ -146,7 +152,7 @@ class Authority:
 
     def demand_of_account(self, caller: Caller, permission: str, email: str) -> None:
         """The same for acting as a service account, which is refused in the younger APIs' shape."""
-        if self.policy.allows(caller.member, permission, account_policy(email)):
+        if self.allows(caller, permission, account_policy(email)):
             return
         message = f"Permission '{permission}' denied on resource (or it may not exist)."
         raise ApiError(

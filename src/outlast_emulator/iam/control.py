@@ -3,6 +3,7 @@
 | request | does |
 | --- | --- |
 | `GET /_emulator/iam` | shows accounts, pools, the machine's account and all bindings |
+| `GET /_emulator/iam/asked` | account -> every permission that its calls have needed so far |
 | `POST /_emulator/iam/users {"email", "roles"}` | a user; answers with what gcloud keeps as application default credentials |
 | `POST /_emulator/iam/service-accounts {"email", "roles", "disabled"}` | a service account |
 | `POST /_emulator/iam/keys {"email"}` | a new key of a service account: the key file |
@@ -53,6 +54,7 @@ class Control:
             "revoke": self.revoke,
             "machine": self.machine,
         }
+        yield Route("emulator.iam.asked", "GET", "/_emulator/iam/asked", self.asked, public=True)
         yield Route("emulator.iam.get", "GET", "/_emulator/iam", self.show, public=True)
         for name, make in posts.items():
             operation = _operation(make)
@@ -65,6 +67,9 @@ class Control:
         users = {email: {"revoked": user["revoked"]} for email, user in document["users"].items()}
         shown = {name: document[name] for name in ("service_accounts", "pools", "machine", "policies")}
         return answer({"project": PROJECT, "users": users, **shown, "roles": sorted(ROLES)})
+
+    def asked(self, request: Request) -> Response:
+        return answer({who: sorted(permissions) for who, permissions in sorted(self._authority.asked.items())})
 
     def user(self, body: dict[str, Any]) -> dict[str, Any]:
         email = _email(body)
