@@ -16,7 +16,8 @@ COST_USD_MAX = 1_000_000.0
 _REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+|us|eu|asia|[a-z]+[0-9]+")
 _ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]+[0-9]*[a-z]*")
 _WORD = re.compile(r"[a-z][a-z0-9-]{0,62}")
-_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,400}")
+_PATH = re.compile(r"(?=.{1,400}\Z)[A-Za-z][A-Za-z0-9._:-]*(/[A-Za-z0-9][A-Za-z0-9._:-]*)*")
+_API = re.compile(r"https://[a-z.]+/compute/v1/")
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}@[A-Za-z0-9][A-Za-z0-9.-]{0,200}")
 
 
@@ -51,7 +52,10 @@ def read_disk_type(value: Any) -> str:
 
 
 def read_image(value: Any) -> str:
-    return _one(value, _PATH, "image", "a family, an image, or `PROJECT/FAMILY`, such as `debian-cloud/debian-12`")
+    path = (
+        _API.sub("", value, count=1) if isinstance(value, str) else value
+    )  # as Google's own pages and answers name it
+    return _one(path, _PATH, "image", "a family, an image, or `PROJECT/FAMILY`, such as `debian-cloud/debian-12`")
 
 
 def read_service_account(value: Any) -> str:
@@ -59,7 +63,8 @@ def read_service_account(value: Any) -> str:
 
 
 def read_network(value: Any) -> str:
-    return _one(value, _PATH, "network", "a network's name, or `regions/REGION/subnetworks/NAME`")
+    path = _API.sub("", value, count=1) if isinstance(value, str) else value
+    return _one(path, _PATH, "network", "a network's name, or `regions/REGION/subnetworks/NAME`")
 
 
 def read_flag(value: Any) -> bool:
