@@ -26,6 +26,8 @@ BY_SIGNAL = {int(signal.SIGINT): "off", int(signal.SIGHUP): "reboot", int(signal
 
 
 def main(control: int) -> None:
+    # An emulator that waits for signals has blocked them, and whatever it starts would never hear of any.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     emulator = Lines(socket.socket(fileno=control))
     os.set_inheritable(control, False)
     try:
