@@ -23,13 +23,14 @@ from outlast.agent import init
 from outlast.clock import SYSTEM
 from outlast.engines.compute.told import ATTRIBUTE, Told
 from outlast.errors import OutlastError, PreconditionFailed
-from outlast.folder.folder import Folder
 from outlast.google.auth.metadata import HOST
 from outlast.host import files
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine.boot import boot
 from outlast.machine.metadata import Metadata
 from outlast.spec.record import decode
+from outlast.store.registry import open_store
+from outlast.store.store import Store
 
 EXIT_DONE, EXIT_AGAIN, EXIT_FAILED = 0, 10, 1
 LOG_BYTES_TOLD = 2000
@@ -116,18 +117,18 @@ class Life:
             run = load(self.told.program, self.base)
 
             def report(directory: Path) -> int:
-                self._say_up()
+                self._say_up(open_store(self.told.home))
                 return run(directory)
 
             return report
-        return lambda directory: boot(directory, on_up=lambda folder: say_up(folder, self.assignment))
+        return lambda directory: boot(directory, on_up=lambda folder: self._say_up(folder.store))
 
-    def _say_up(self) -> None:
-        from random import SystemRandom
-
-        from outlast.store.registry import open_store
-
-        say_up(Folder(open_store(self.told.home), self.told.job, SystemRandom()), self.assignment)
+    def _say_up(self, store: Store) -> None:
+        """In the home: this boot is none of those that failed."""
+        try:
+            store.put(f"{self.told.boots}{self.assignment.rank}-{self.assignment.boot}-up", b"", if_generation=0)
+        except PreconditionFailed:
+            return  # an earlier life of this agent did
 
     def _soft_off(self, child: int) -> None:
         """Unless a longer notice came before it."""
@@ -144,15 +145,6 @@ class Life:
         if done:
             SYSTEM.sleep(max(0.0, min(self.told.linger_seconds, self.told.deadline_at - SYSTEM.now())))
         return EXIT_DONE if done else EXIT_AGAIN
-
-
-def say_up(folder: Folder, assignment: Assignment) -> None:
-    """In the home: this boot is none of those that failed."""
-    key = f"{folder.keys.boots(assignment.launch)}{assignment.rank}-{assignment.boot}-up"
-    try:
-        folder.store.put(key, b"", if_generation=0)
-    except PreconditionFailed:
-        return  # an earlier life of this agent did
 
 
 def _environ(told: Told) -> dict[str, str]:

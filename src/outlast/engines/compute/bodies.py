@@ -149,6 +149,7 @@ def metadata(
         launch_id=launch.id,
         workers=launch.workers,
         deadline_at=launch.deadline_at,
+        boots=launch.boots,
         notice_seconds=notice_seconds,
         soft_off_seconds=min(SOFT_OFF_SECONDS, notice_seconds),
         linger_seconds=rented.linger_seconds,

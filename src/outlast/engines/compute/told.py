@@ -18,6 +18,9 @@ class Told:
     launch_id: str
     workers: int
     deadline_at: float
+    boots: str
+    """The beginning of the keys under which its boots are counted."""
+
     notice_seconds: float = SOFT_OFF_SECONDS
     """From the word that it will be taken away until it is gone."""
 
