@@ -64,9 +64,10 @@ def run(data: Path, port: int, time_scale: float, as_json: bool, command: list[s
     server.start()
     found = variables(server.url, time_scale)
     try:
+        if as_json or not command:
+            _say(server.url, found, as_json)
         if command:
             return _run_command(command, found)
-        _say(server.url, found, as_json)
         signal.sigwait(ENDING)
         return 0
     finally:
@@ -92,12 +93,55 @@ def _end_with_stdin() -> None:
 
 def _run_command(command: list[str], found: dict[str, str]) -> int:
     """A command that a signal ended counts as a shell counts it: 128 plus its number."""
-    try:
-        child = subprocess.Popen(command, env={**os.environ, **found})
-    except OSError as error:
-        sys.stderr.write(f"error: `{command[0]}`: {error.strerror}\n")
-        return 127 if isinstance(error, FileNotFoundError) else 126
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda received, _: child.send_signal(received))
-    code = child.wait()
+    with _Passed(ENDING) as passed:
+        try:
+            child = subprocess.Popen(command, env={**os.environ, **found})
+        except OSError as error:
+            sys.stderr.write(f"error: `{command[0]}`: {error.strerror}\n")
+            return 127 if isinstance(error, FileNotFoundError) else 126
+        passed.on_to(child)
+        code = child.wait()
     return code if code >= 0 else 128 - code
+
+
+class _Passed:
+    """Signals that end the command, and with it the emulator. A terminal sends Ctrl-C to both of them: it is not passed on twice."""
+
+    def __init__(self, numbers: set[signal.Signals]) -> None:
+        self._numbers = numbers
+        self._child: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+
+    def __enter__(self) -> _Passed:
+        self._before = {number: signal.signal(number, self._receive) for number in self._numbers}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def on_to(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        for number in self._early:
+            child.send_signal(number)
+
+    def _receive(self, number: int, _: object) -> None:
+        if number == signal.SIGINT and _in_foreground():
+            return
+        if self._child is None:
+            self._early.append(number)
+        else:
+            self._child.send_signal(number)
+
+
+def _in_foreground() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

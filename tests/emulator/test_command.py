@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import sqlite3
 import subprocess
@@ -106,11 +107,54 @@ def test_values_that_cannot_be_are_refused(options: list[str]) -> None:
     assert options[0] in ended.stderr
 
 
-def test_json_and_a_command_do_not_go_together() -> None:
-    ended = subprocess.run([*OUTLAST, "emulator", "--json", "--", "echo", "a b"], capture_output=True, text=True)
+def test_json_is_printed_before_the_command_begins() -> None:
+    ended = subprocess.run(
+        [*OUTLAST, "emulator", "--json", "--", "sh", "-c", "echo $OUTLAST_EMULATOR"], capture_output=True, text=True
+    )
+    first, second = ended.stdout.splitlines()
+    assert json.loads(first)["variables"]["OUTLAST_EMULATOR"] == json.loads(first)["url"] == second
 
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "`outlast emulator -- echo 'a b'`" in ended.stderr
+
+COUNTS = """
+import os, signal, sys, time
+got = []
+signal.signal(signal.SIGINT, lambda *_: got.append(1))
+if sys.argv[1:]:
+    os.setsid()
+print("ready", flush=True)
+until = time.monotonic() + float(sys.argv[1] if sys.argv[1:] else 60)
+while not got and time.monotonic() < until:
+    time.sleep(0.01)
+print("interrupted", len(got), flush=True)
+"""
+
+
+def test_a_terminals_interrupt_reaches_the_command_by_the_terminal_alone() -> None:
+    """It goes to both of them: a command that got it once more would take it for somebody's second one."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(OUTLAST[0], [*OUTLAST, "emulator", "--", sys.executable, "-c", COUNTS, "2"])
+    until(terminal, b"ready\r\n")
+    os.write(terminal, b"\x03")
+    assert b"interrupted 0\r\n" in until(terminal, b" 0\r\n", b" 1\r\n"), "it has left the terminal"
+    os.close(terminal)
+    os.waitpid(pid, 0)
+
+
+def test_an_interrupt_of_the_emulator_is_passed_on() -> None:
+    child = subprocess.Popen(
+        [*OUTLAST, "emulator", "--", sys.executable, "-c", COUNTS], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60)[0] == b"interrupted 1\n"
+
+
+def until(terminal: int, *words: bytes) -> bytes:
+    said = b""
+    while not any(one in said for one in words):
+        said += os.read(terminal, 1000)
+    return said
 
 
 def test_data_of_another_version_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 import click
 
 from outlast.cli.app import Command
@@ -25,18 +23,14 @@ def command(port: int, data: str | None, time_scale: float, as_json: bool, comma
     """Serve Google's APIs on a loopback port: Cloud Storage, tokens, permissions.
 
     Prints the variables that point outlast, gcloud and Google's libraries at it, and serves until Ctrl-C. With COMMAND it
-    runs that with the variables set, ends with it, and passes its exit code on. The project is `emulated`.
+    runs that with the variables set, ends with it, and passes its exit code on; --json prints the variables before it
+    starts. The project is `emulated`.
     """
     from outlast_emulator.main import main
 
     if time_scale <= 0:
         raise UsageError(
             f"`--time-scale` is `{time_scale:g}`, and that is not above 0", hint="`outlast emulator --help`"
-        )
-    if as_json and command:
-        raise UsageError(
-            "`--json` prints the variables, and with COMMAND nothing is printed: they are set for it",
-            hint=f"`outlast emulator -- {shlex.join(command)}`",
         )
     options = ["--port", str(port), "--time-scale", str(time_scale)]
     if data is not None:
