@@ -41,12 +41,13 @@ def test_what_a_machine_writes_stays_on_its_own_disk(yard: Yard, tmp_path: Path)
 
 
 def test_a_machine_cannot_mount_make_devices_or_reach_the_kernels_switches(yard: Yard) -> None:
+    """Each would do no harm if it worked."""
     hostile = (
         "mount -t tmpfs x /mnt",
         "mknod /tmp/disk b 254 0",
-        "echo b > /proc/sysrq-trigger",
-        "echo 1 > /proc/sys/kernel/panic",
-        "date -s 2001-01-01",
+        "echo h > /proc/sysrq-trigger",
+        "cat /proc/sys/kernel/panic > /proc/sys/kernel/panic",
+        'date -s "$(date)"',
         "nsenter -t 1 -n true && ip link set lo down",
     )
     words = "; ".join(f"({one}) >/dev/null 2>&1 && echo '{one.split()[0]} worked'" for one in hostile)
