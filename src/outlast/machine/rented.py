@@ -112,15 +112,11 @@ class Life:
 
     def _agent(self) -> Callable[[Path], int]:
         if self.told.program:
-            from outlast.machine.supervise import load
+            from importlib import import_module
 
-            run = load(self.told.program, self.base)
-
-            def report(directory: Path) -> int:
-                self._say_up(open_store(self.told.home))
-                return run(directory)
-
-            return report
+            module, _, name = self.told.program.partition(":")
+            run = getattr(import_module(module), name)
+            return lambda directory: int(run(directory, lambda: self._say_up(open_store(self.told.home))))
         return lambda directory: boot(directory, on_up=lambda folder: self._say_up(folder.store))
 
     def _say_up(self, store: Store) -> None:

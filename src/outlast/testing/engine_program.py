@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
@@ -27,7 +28,7 @@ SECONDS_MAX = 120.0
 STRAY = "import time; time.sleep(120)"
 
 
-def boot(directory: Path) -> int:
+def boot(directory: Path, on_up: Callable[[], None] = lambda: None) -> int:
     paths = MachineDir(directory)
     told = paths.read_assignment()
     what, _, number = told.labels["do"].partition(":")
@@ -35,6 +36,7 @@ def boot(directory: Path) -> int:
     if what == "fail":
         sys.stderr.write("this program cannot start\n")
         return 1
+    on_up()
     files.create(paths.up)
     if what in ("again", "die") and told.boot < int(number):
         if what == "again":

@@ -142,7 +142,6 @@ cd /
 # By itself, with its output in a file: whoever runs this script reads our output line by line, and stops at a long one.
 PYTHONPATH=$root setsid "$python" -m outlast.machine.rented "$rank" "$count" "$base" >>"$base/agent.log" 2>&1
 code=$?
-tail -c 2000 "$base/agent.log"
 case $code in
   0) end_group ;;
   10) say 'this machine has left; the group makes another one' && poweroff_now ;;
