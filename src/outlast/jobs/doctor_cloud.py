@@ -24,6 +24,9 @@ from outlast.jobs.world import World
 
 SKEW_SECONDS_MAX = 30.0
 PERMISSIONS_SHOWN_MAX = 5
+OF_ADMINS = ("role", "account", "binding")
+"""Whoever runs jobs need not be allowed to look at these."""
+
 OBJECT_PERMISSIONS = (
     "storage.objects.create",
     "storage.objects.delete",
@@ -118,6 +121,9 @@ def _guarded(patient: Patient, name: str, look: Look) -> list[Diagnosis]:
         if is_off(error):
             return [Diagnosis(bad(name, "cannot be looked at: its API is off", "outlast doctor --on compute --fix"))]
         explained = patient.cloud.transport.explain(error, name)
+        if error.status == 403 and name in OF_ADMINS:
+            mend = "somebody with more rights types: outlast doctor --on compute"
+            return [Diagnosis(warning(name, f"you may not look at it: {explained.message}", mend))]
         return [Diagnosis(bad(name, explained.message, explained.hint.strip("`") or "outlast init --print"))]
     except NoAnswer as error:
         explained = patient.cloud.transport.explain(error, name)
@@ -177,7 +183,7 @@ def _clock(patient: Patient) -> Iterator[Diagnosis]:
 def _rights(patient: Patient) -> Iterator[Diagnosis]:
     """What this login itself may do, here and on what it needs."""
     runner, bucket = patient.planner.runner, patient.cloud.bucket
-    yield Diagnosis(_lacking(patient, "in the project", roles.USER_PERMISSIONS, patient.apis.held))
+    yield Diagnosis(_lacking(patient, "in the project", roles.USER_ROLE_PERMISSIONS, patient.apis.held))
     if bucket:
         access = BucketAccess(patient.cloud.transport, bucket)
         yield Diagnosis(_lacking(patient, f"in bucket `{bucket}`", OBJECT_PERMISSIONS, access.held))

@@ -56,7 +56,7 @@ class Planner:
             bind.in_bucket(roles.RUNNER_BUCKET_ROLE, runner),
         ]
         if self.setup.members or all_roles:
-            steps.append(self._role_step(roles.USER_ROLE, "outlast: runs jobs", roles.USER_PERMISSIONS))
+            steps.append(self._role_step(roles.USER_ROLE, "outlast: runs jobs", roles.USER_ROLE_PERMISSIONS))
         for member in self.setup.members:
             steps.append(bind.in_project(self.apis.role_name(roles.USER_ROLE), member))
             steps += [bind.in_bucket(role, member) for role in roles.USER_BUCKET_ROLES]

@@ -9,15 +9,8 @@ RUNNER_ACCOUNT = "outlast-runner"
 """The service account of every machine that is rented."""
 
 RUNNER_ROLE = "outlastRunner"
-RUNNER_PERMISSIONS = (
-    "compute.instanceGroupManagers.delete",
-    "compute.instanceGroupManagers.get",
-    "compute.instanceGroupManagers.update",
-    "compute.instanceGroups.delete",
-    "compute.instances.delete",
-    "compute.instances.get",
-)
-"""In the project: a machine ends its own group. Nothing here makes a machine."""
+RUNNER_PERMISSIONS = ("compute.instanceGroupManagers.delete",)
+"""In the project: a machine ends its own group. It can make nothing, and look at nothing."""
 
 RUNNER_BUCKET_ROLE = "roles/storage.objectUser"
 """In the bucket of the home, and nowhere else."""
@@ -27,66 +20,62 @@ SECRET_ROLE = "roles/secretmanager.secretAccessor"  # noqa: S105  a role's name
 
 USER_ROLE = "outlastUser"
 USER_PERMISSIONS = (
-    "compute.acceleratorTypes.list",
-    "compute.disks.create",
-    "compute.disks.createSnapshot",
-    "compute.disks.delete",
-    "compute.disks.get",
     "compute.disks.list",
-    "compute.disks.setLabels",
-    "compute.disks.useReadOnly",
-    "compute.images.create",
-    "compute.images.delete",
-    "compute.images.get",
-    "compute.images.getFromFamily",
     "compute.images.list",
-    "compute.images.setLabels",
-    "compute.images.useReadOnly",
     "compute.instanceGroupManagers.create",
     "compute.instanceGroupManagers.delete",
     "compute.instanceGroupManagers.get",
     "compute.instanceGroupManagers.list",
-    "compute.instanceGroupManagers.update",
-    "compute.instanceGroups.create",
-    "compute.instanceGroups.delete",
     "compute.instanceTemplates.create",
     "compute.instanceTemplates.delete",
     "compute.instanceTemplates.get",
     "compute.instanceTemplates.list",
     "compute.instanceTemplates.useReadOnly",
     "compute.instances.create",
-    "compute.instances.delete",
-    "compute.instances.get",
-    "compute.instances.getGuestAttributes",
-    "compute.instances.getSerialPortOutput",
     "compute.instances.list",
-    "compute.instances.setLabels",
-    "compute.instances.setMetadata",
-    "compute.instances.setServiceAccount",
-    "compute.instances.simulateMaintenanceEvent",
-    "compute.instances.stop",
-    "compute.machineTypes.get",
-    "compute.machineTypes.list",
     "compute.networks.get",
-    "compute.networks.list",
     "compute.projects.get",
     "compute.regionOperations.get",
-    "compute.globalOperations.get",
-    "compute.zoneOperations.get",
     "compute.regions.get",
-    "compute.regions.list",
-    "compute.routers.list",
-    "compute.subnetworks.get",
     "compute.subnetworks.list",
-    "compute.subnetworks.use",
-    "compute.subnetworks.useExternalIp",
-    "compute.zones.get",
-    "compute.zones.list",
     "resourcemanager.projects.get",
     "serviceusage.services.get",
+)
+"""In the project: whoever runs, watches, stops, resumes and audits jobs. Each is asked for by a recorded call."""
+
+USER_MORE_PERMISSIONS = (
+    "compute.disks.create",
+    "compute.disks.delete",
+    "compute.disks.get",
+    "compute.disks.useReadOnly",
+    "compute.globalOperations.get",
+    "compute.images.create",
+    "compute.images.delete",
+    "compute.images.get",
+    "compute.images.getFromFamily",
+    "compute.images.setLabels",
+    "compute.images.useReadOnly",
+    "compute.instanceGroupManagers.update",
+    "compute.instances.delete",
+    "compute.instances.get",
+    "compute.instances.getSerialPortOutput",
+    "compute.instances.setLabels",
+    "compute.instances.setMetadata",
+    "compute.instances.simulateMaintenanceEvent",
+    "compute.instances.stop",
+    "compute.routers.list",
+    "compute.subnetworks.get",
+    "compute.subnetworks.use",
+    "compute.subnetworks.useExternalIp",
+    "compute.zoneOperations.get",
+    "compute.zones.list",
     "serviceusage.services.use",
 )
-"""In the project: whoever runs, watches, stops and audits jobs, and builds images."""
+"""The same people: what Google's pages ask for beside that when a machine is described, and what drills, images, boots that fail and
+leaks take."""
+
+USER_ROLE_PERMISSIONS = (*USER_PERMISSIONS, *USER_MORE_PERMISSIONS)
+"""What the role is made of."""
 
 USER_BUCKET_ROLES = ("roles/storage.objectUser", "roles/storage.legacyBucketReader")
 """In the bucket of the home: its objects, and its place."""
