@@ -100,6 +100,12 @@ def test_a_list_of_all_zones_has_every_zone_and_says_which_are_empty(api: Api) -
         assert api.get(f"aggregated/{collection}?maxResults=500")["items"]
 
 
+def test_fields_cut_an_answer(api: Api) -> None:
+    found = api.get(f"zones/{ZONE}/machineTypes/g2-standard-8?fields=guestCpus,accelerators/guestAcceleratorType")
+    assert found == {"guestCpus": 8, "accelerators": [{"guestAcceleratorType": "nvidia-l4"}]}
+    assert api.refused("GET", f"zones/{ZONE}?fields=(")[0] == 400
+
+
 def test_places_know_each_other(api: Api) -> None:
     region = api.get(f"regions/{REGION}")
     zones = {one["name"]: one for one in api.get("zones?" + urlencode({"filter": f"region:{REGION}"}))["items"]}

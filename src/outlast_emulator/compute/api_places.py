@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.compute import links, machine_types, places
@@ -138,11 +139,14 @@ class _Typed:
 
     def list_all(self, request: Request) -> Response:
         project = request.params["project"]
-        found = [
-            (links.zone_scope(zone), document) for zone in places.ZONES for document in self._in_zone(project, zone)
-        ]
+        found = self._everywhere(project)
         scopes = places.scopes("zones")
         return aggregated(request, f"{self._kind}AggregatedList", project, self._collection, scopes, found)
+
+    @lru_cache(4)  # noqa: B019  there is one of each kind, for ever
+    def _everywhere(self, project: str) -> list[tuple[str, Document]]:
+        """Thousands, of which a page shows some: made once."""
+        return [(links.zone_scope(zone), one) for zone in places.ZONES for one in self._in_zone(project, zone)]
 
     def _in_zone(self, project: str, zone: str) -> list[Document]:
         found = (self._document(project, zone, name) for name in self._names(zone))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from outlast_emulator.compute import filters, links, places
 from outlast_emulator.compute.failures import Failure
@@ -16,6 +16,7 @@ from outlast_emulator.errors import invalid
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.routes import Operation, Route
+from outlast_emulator.storage import masks
 
 Document = dict[str, Any]
 PAGE_MAX = 500
@@ -28,8 +29,21 @@ def served(table: Mapping[str, Operation], *, slow: Iterable[str] = ()) -> list[
     found = []
     for name, operation in table.items():
         method = methods[f"compute.{name}"]
-        found.append(Route(method.id, method.verb, method.paths[0], operation, quick=name not in waiting))
+        found.append(Route(method.id, method.verb, method.paths[0], _partial(operation), quick=name not in waiting))
     return found
+
+
+def _partial(operation: Operation) -> Operation:
+    """With `fields` only a part of the answer is sent."""
+
+    def call(request: Request) -> Response:
+        response = operation(request)
+        wanted = request.query("fields") or request.query("$fields")
+        if wanted and isinstance(response.document, dict):
+            response.document = masks.cut(response.document, wanted)
+        return response
+
+    return call
 
 
 def scope_of(request: Request) -> str:
@@ -107,11 +121,10 @@ def aggregated(
     resources: Iterable[tuple[str, Document]],
 ) -> Response:
     """`resources`: scope and document of each. A scope without any carries Google's warning."""
-    placed = list(resources)
-    page, token = paged(request, [{**document, _SCOPE: scope} for scope, document in placed])
+    page, token = _page(request, list(resources), lambda placed: placed[1])
     found: dict[str, Document] = {}
-    for document in page:
-        found.setdefault(document.pop(_SCOPE), {}).setdefault(name, []).append(document)
+    for scope, document in page:
+        found.setdefault(scope, {}).setdefault(name, []).append(document)
     for scope in scopes:
         if scope not in found:
             found[scope] = {"warning": _no_results(scope)}
@@ -122,11 +135,15 @@ def aggregated(
     return answer(shown)
 
 
-_SCOPE = "\0scope"
+Entry = TypeVar("Entry")
 
 
 def paged(request: Request, documents: list[Document]) -> tuple[list[Document], str]:
     """One page, and the token of the next."""
+    return _page(request, documents, lambda document: document)
+
+
+def _page(request: Request, entries: list[Entry], document_of: Callable[[Entry], Document]) -> tuple[list[Entry], str]:
     limit = request.number("maxResults")
     limit = PAGE_MAX if limit is None else limit
     if not 0 <= limit <= PAGE_MAX:
@@ -134,9 +151,11 @@ def paged(request: Request, documents: list[Document]) -> tuple[list[Document], 
             f"Invalid value for field 'maxResults': '{limit}'. Value must be between 0 and {PAGE_MAX}",
             location="maxResults",
         )
-    test = filters.compiled(request.query("filter"))
-    found = [document for document in documents if test(document)]
-    _order(found, request.query("orderBy"))
+    found = entries
+    if request.query("filter"):
+        test = filters.compiled(request.query("filter"))
+        found = [entry for entry in entries if test(document_of(entry))]
+    _order(found, request.query("orderBy"), document_of)
     start = _start(request.query("pageToken"))
     page = found[start : start + (limit or PAGE_MAX)]
     end = start + len(page)
@@ -144,13 +163,13 @@ def paged(request: Request, documents: list[Document]) -> tuple[list[Document], 
     return page, token
 
 
-def _order(documents: list[Document], order: str) -> None:
+def _order(entries: list[Entry], order: str, document_of: Callable[[Entry], Document]) -> None:
     if not order:
         return
     field, _, direction = order.strip().partition(" ")
     if field not in ("name", "creationTimestamp", "id") or direction not in ("", "desc", "asc"):
         raise invalid(f"Invalid value for field 'orderBy': '{order}'. Invalid ordering.")
-    documents.sort(key=lambda document: str(document.get(field, "")), reverse=direction == "desc")
+    entries.sort(key=lambda entry: str(document_of(entry).get(field, "")), reverse=direction == "desc")
 
 
 def _start(token: str) -> int:
