@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from outlast_emulator.compute import machine_metadata
 from outlast_emulator.compute.hosting import Guest, Silence
 from outlast_emulator.compute.resources import Instance
+from outlast_emulator.machines.errors import DiskInUse
 from outlast_emulator.machines.host import Boot, Listen, MachineHost
 from outlast_emulator.machines.machine import Machine
 from outlast_emulator.machines.metadata import Identity, Metadata, Token
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from outlast_emulator.compute.model import Compute
 
 DIRECTORY = "machines"
+DROP_AGAIN_SECONDS = 10.0
+"""Until a disk that is still in use is looked at again."""
 
 
 class MachineGuest:
@@ -163,8 +166,12 @@ class Contents:
         return str(number) if known else None
 
     def _drop_disk(self, number: int) -> None:
-        if self._host is not None:
+        if self._host is None:
+            return
+        try:
             self._host.delete_disk(str(number))
+        except DiskInUse:  # by a machine that outlives its instance (`zombies`)
+            self._compute.scheduler.later(DROP_AGAIN_SECONDS, "disks.drop", number=number)
 
     def _drop_image(self, number: int) -> None:
         if self._host is not None:

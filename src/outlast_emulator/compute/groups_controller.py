@@ -47,6 +47,8 @@ CODES = {
     404: "RESOURCE_NOT_FOUND",
     409: "RESOURCE_ALREADY_EXISTS",
 }
+ATTEMPTS_PER_LOOK = 8
+"""A look holds the database: a large group is made in several."""
 ROUNDS_MAX = 10_000
 """Of one look: more steps than any group has machines; a plan that never ends is a bug."""
 
@@ -97,14 +99,18 @@ class Controller:
             compute.resources.save(resource)
 
     def _work(self, connection: sqlite3.Connection, group: Group) -> float | None:
-        """Steps until there is none; when to look again."""
-        wish = self._wish(group)
+        """Steps until there is none, or until others want the database too; when to look again."""
+        wish, attempts = self._wish(group), 0
         for _ in range(ROUNDS_MAX):
             made = self._plan(wish, group)
             for step in made.steps:
                 self._do(connection, group, wish, step)
-                if isinstance(step, Attempt) and wish.shape not in (ANY, EVEN):
-                    break  # where the next one may go depends on where this one went
+                if isinstance(step, Attempt):
+                    attempts += 1
+                    if attempts >= ATTEMPTS_PER_LOOK:
+                        return self._compute.clock.now()
+                    if wish.shape not in (ANY, EVEN):
+                        break  # where the next one may go depends on where this one went
             if not made.steps:
                 return made.wake_at
         raise RuntimeError(f"the group {group.resource.path} does not come to rest")

@@ -75,6 +75,10 @@ class Instances:
         """The machine that runs for it, if one does."""
         return self._guests.get(instance.id)
 
+    def let_go(self, instance: Instance) -> None:
+        """Whatever becomes of the instance, its machine is not ended any more: that is somebody else's now."""
+        self._guests.pop(instance.id, None)
+
     # -------------------------------------------------------------------------------------------------------- living
 
     def create(
@@ -293,8 +297,7 @@ class Instances:
             found.state["why"] = ending["why"]
             found.document["status"] = "TERMINATED"
             found.document["lastStopTimestamp"] = self._stamp()
-            for gone_with_it in ("resourceStatus",):
-                found.document.pop(gone_with_it, None)
+            found.document.pop("resourceStatus", None)
             if ending["delete"]:
                 compute.disks.let_go(found)
                 compute.resources.remove(found)

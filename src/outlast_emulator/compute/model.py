@@ -24,6 +24,7 @@ from outlast_emulator.compute.scheduler import Scheduler
 from outlast_emulator.compute.templates import Templates
 from outlast_emulator.compute.traces import Traces
 from outlast_emulator.compute.usage import Usage
+from outlast_emulator.compute.zombies import Zombies
 from outlast_emulator.iam.state import DEFAULT_ACCOUNT, PROJECT
 from outlast_emulator.storage.model import BUSY, InUse
 from outlast_emulator.switches import Switches
@@ -60,6 +61,7 @@ class Compute:
         self.groups = Groups(self)
         self.deadlines = Deadlines(self)
         self.traces = Traces(self)
+        self.zombies = Zombies(self)
         self._started = False
 
     def start(self) -> None:
