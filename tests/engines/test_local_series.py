@@ -10,6 +10,10 @@ import pytest
 
 from outlast.engines.engine import Launch
 from outlast.engines.local.engine import LocalEngine
+from outlast.engines.local.machines import LINGER_SECONDS, Machine, Machines
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.host.process import Process
+from outlast.host.series import pair
 from outlast.testing.engine_place import Place, alive, ended, running, until
 from tests.engines.local_parts import machine_of, supervisor
 
@@ -111,3 +115,33 @@ def test_a_row_of_machines_leaves_no_descriptor_open(narrow: Place) -> None:
             until(lambda launch=following: running(engine, launch), "the next one runs")  # type: ignore[misc]
     until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
     assert len(set(counts)) == 1
+
+
+def test_who_comes_soon_after_finds_the_processes_free_and_who_has_been_free_for_long_goes() -> None:
+    leader, follower = pair()
+    machines = Machines(lambda directory, follower: 0)
+    left = MachineDir(Path("left"))
+    told = Assignment("home", "job", 1, "id", 0, 1, 1, 0.0, 1, ())
+    machines.keep(Machine(left, told, Process(1, "", ""), 0.0, child=True, leader=leader), 10.0)
+    assert machines.dismiss(10.0) == LINGER_SECONDS
+    following = machines.start(MachineDir(Path("next")), told, 10.0 + LINGER_SECONDS / 2)
+    assert (following.process.pid, following.series, os.read(follower.listen, 100)) == (1, 2, b"next\n")
+    assert machines.dismiss(100.0) is None, "nobody is free"
+    machines.keep(following, 20.0)
+    assert machines.dismiss(20.0 + LINGER_SECONDS) is None
+    assert os.read(follower.listen, 100) == b"", "it is told to go"
+    follower.close()
+
+
+def test_directories_of_a_row_of_machines_are_removed_when_nobody_waits_any_more(narrow: Place) -> None:
+    engine, first, rest = queue(narrow, "wait", 2)
+    gone = machine_of(narrow, first)
+    narrow.let_go(first)
+    until(lambda: running(engine, rest[0]), "the second one runs")
+    assert ended(engine, first) and gone.left_done(), "one waits: the first one's last files are not urgent"
+    narrow.let_go(rest[0])
+    until(lambda: running(engine, rest[1]), "the last one runs")
+    until(lambda: os.listdir(gone.path.parent.parent) == [rest[1].id], "nobody waits, and nothing but it is left")
+    narrow.let_go(rest[1])
+    until(lambda: ended(engine, rest[1]), "it is over")
+    until(lambda: not os.listdir(gone.path.parent.parent), "nothing is left")

@@ -149,3 +149,13 @@ def test_what_cannot_be_a_job_is_answered_with_what_can_and_nothing_is_submitted
     if isinstance(wanted, dict) and "target" in wanted:
         with pytest.raises(UsageError, match=re.escape(message)):
             outlast.submit(**wanted)
+
+
+def test_waiting_for_a_job_rings_no_bell_and_being_told_of_it_does(tmp_path: Path) -> None:
+    job = outlast.submit("train.py")
+    assert job.wait().state == "succeeded"
+    assert not (Path(job.folder) / "requests").exists()
+    told: list[str] = []
+    again = outlast.submit("train.py")
+    assert again.wait(on_status=lambda status: told.append(status.state)).state == "succeeded"
+    assert told and (Path(again.folder) / "requests" / "bell").exists()

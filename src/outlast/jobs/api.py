@@ -19,7 +19,7 @@ from outlast.jobs.resume import resume
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit as submit_asked
 from outlast.jobs.submit import submit_many as submit_asked_many
-from outlast.jobs.watch import watch
+from outlast.jobs.watch import wait, watch
 from outlast.jobs.world import World, system_world
 from outlast.results.logs import PieceKind, read_log
 from outlast.results.metrics import read_metrics
@@ -64,6 +64,8 @@ class JobHandle:
             if notebook.in_notebook():
                 status: Status = notebook.wait(self)
                 return status
+        if on_status is None:
+            return wait(self._world, self._job)
         for _ in watch(self._world, self._job, on_status=on_status):
             pass
         return self.status()

@@ -19,13 +19,14 @@ def leftovers(user_dir: Path) -> Iterator[Leftover]:
     While a supervisor lives, its own litter is its own to remove.
     """
     paths = LocalDir(user_dir / "local")
+    lives = supervisor_lives(paths)
     for launch_id in _names(paths.machines):
         known = not is_id(launch_id) or paths.incoming_order(launch_id).exists() or paths.order(launch_id).exists()
-        if known or any(processes_of(paths, launch_id)):
+        if known or (lives and paths.read_end(launch_id) is not None) or any(processes_of(paths, launch_id)):
             continue
         path = paths.machines / launch_id
         yield Leftover(path, tree_bytes(path), f"machines of launch {launch_id}, which has ended")
-    if not supervisor_lives(paths):
+    if not lives:
         for name in _names(paths.trash):
             yield Leftover(paths.trash / name, tree_bytes(paths.trash / name), "a dead machine, half removed")
 

@@ -237,6 +237,10 @@ class Life:
         rank.sweeps = rank.sweeps + 1 if rank.remains else 0
         rank.sweep_at = now + _doubled(SWEEP_SECONDS, rank.sweeps) if rank.remains else 0.0
 
+    def bulky(self) -> bool:
+        """More is left of it than a few small files: a machine that died could not clear up after itself."""
+        return any(machines.is_bulky(directory.path) for _, _, directory in self.paths.machine_dirs(self.id))
+
     def bury(self) -> None:
         """Removes all that is left on disk, when it is over."""
         for _, _, directory in self.paths.machine_dirs(self.id):

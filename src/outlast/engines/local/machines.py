@@ -24,6 +24,10 @@ KEPT_FROM = 3
 SERIES_MAX = 200
 """So many machines share their processes at most: whatever leaks is given back."""
 
+LINGER_SECONDS = 1.0
+"""So long processes that are free wait for the next machine. Who submits one short job after another is often slower than
+the jobs, and would pay for two new processes each time."""
+
 
 @dataclass
 class Machine:
@@ -44,6 +48,9 @@ class Machine:
 
     series: int = 1
     """Counts the machines that these processes have been."""
+
+    free_at: float = 0.0
+    """By the monotonic clock: since when its processes are free, once they are."""
 
     def send(self, number: int) -> None:
         if self.child:
@@ -90,11 +97,11 @@ class Machines:
     def __contains__(self, pid: int) -> bool:
         return pid in self._free
 
-    def keep(self, machine: Machine) -> None:
+    def keep(self, machine: Machine, now: float) -> None:
         """It has left, and its processes are free."""
         assert machine.leader is not None
         if machine.series < SERIES_MAX:
-            self._free[machine.process.pid] = machine
+            self._free[machine.process.pid] = replace(machine, free_at=now)
         else:
             machine.leader.close()
 
@@ -103,10 +110,11 @@ class Machines:
         if pid in self._free:
             _close(self._free.pop(pid))
 
-    def dismiss(self) -> None:
-        """Nobody waits for a machine: whoever is free may go."""
-        while self._free:
-            _close(self._free.popitem()[1])
+    def dismiss(self, now: float) -> float | None:
+        """Who has been free for long may go; seconds until the next one may, None: nobody is free."""
+        for pid in [pid for pid, machine in self._free.items() if now - machine.free_at >= LINGER_SECONDS]:
+            _close(self._free.pop(pid))
+        return min((machine.free_at + LINGER_SECONDS - now for machine in self._free.values()), default=None)
 
 
 def _close(machine: Machine) -> None:
@@ -151,9 +159,13 @@ def log_tail(directory: MachineDir) -> str:
     return "\n".join(lines[-12:])
 
 
+def is_bulky(path: Path) -> bool:
+    return (path / "work").exists() or (path / "run").exists()
+
+
 def bury(path: Path, trash: Path) -> int | None:
     """Removes a directory; a large one in a process of its own, whose number is returned."""
-    if not (path / "work").exists() and not (path / "run").exists():
+    if not is_bulky(path):
         files.remove_tree(path)
         return None
     trash.mkdir(mode=0o700, exist_ok=True)

@@ -32,6 +32,9 @@ LOOK_SECONDS_UNWATCHED = 0.25
 ORPHAN_SECONDS = 1.0
 """So long after a machine's death its orphans are looked for."""
 
+GRAVES_MAX = 2000
+"""So many launches that are over may have their machines' last small files on disk at most."""
+
 TELL_SECONDS = 0.5
 CLEAN_SECONDS_MAX = 5.0
 
@@ -56,6 +59,7 @@ class Supervisor:
         self.lives: dict[str, Life] = {}
         self._by_pid: dict[int, tuple[Life, Machine]] = {}
         self._brooms: set[int] = set()
+        self._graves: list[Life] = []
         self._orphans_until = 0.0
         self._me = {**Process.me().document(), "version": VERSION}
         self._told: dict[str, object] = {}
@@ -78,7 +82,10 @@ class Supervisor:
             self._hear()
             wait = self._tend()
             self._fill()
-            self.machines.dismiss()
+            if not self.queue:
+                self._dig()
+            lingering = self.machines.dismiss(self.clock.monotonic())
+            wait = wait if lingering is None else min(wait, lingering)
             if self.lives or self.queue:
                 idle_since = self.clock.monotonic()
             elif self.clock.monotonic() - idle_since >= self.idle_seconds and self.goes():
@@ -205,8 +212,17 @@ class Supervisor:
         for rank in life.ranks:
             self.slots.give(life.order.launch.machine, rank.next.gpus)
         self.books.close(life.id, life.end or End())
-        life.bury()
-        self._watch(life)
+        self._graves.append(life)
+        if len(self._graves) >= GRAVES_MAX or life.bulky():
+            self._dig()
+
+    def _dig(self) -> None:
+        """Directories of machines are removed when nobody waits for one, or a heap of them is there: while jobs come in
+        a row, the next one is more urgent, and some file systems are slow to create where much was just deleted."""
+        for life in self._graves:
+            life.bury()
+            self._watch(life)
+        self._graves.clear()
 
     def _reap(self) -> None:
         while True:
@@ -231,7 +247,7 @@ class Supervisor:
                 for descriptor in _descriptors(machine):
                     self.ears.unwatch(descriptor)
                 life.died(machine)
-                self.machines.keep(machine)
+                self.machines.keep(machine, self.clock.monotonic())
 
     def _died(self, pid: int) -> None:
         life, machine = self._by_pid.pop(pid, (None, None))
