@@ -185,7 +185,7 @@ def test_an_account_without_the_right_is_told_which_one_it_lacks(
     strict.switch(require_login=True)
     with pytest.raises(Denied, match=r"storage\.objects\.get") as caught:
         open_store(home).get("k")
-    assert "add-iam-policy-binding" in caught.value.hint
+    assert f"add-iam-policy-binding {home} " in caught.value.hint
 
 
 class Nothing:

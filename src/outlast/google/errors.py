@@ -73,14 +73,14 @@ def untouched(answer: Answer) -> bool:
     return answer.status in UNTOUCHED or answer.status == 403
 
 
-def translated(error: ApiError, doing: str, *, who: str = "") -> OutlastError:
-    """As a user can read it. `doing`: what was asked, with its values; `who`: the account that asked."""
+def translated(error: ApiError, doing: str, *, who: str = "", bucket: str = "") -> OutlastError:
+    """As a user can read it. `doing`: what was asked, with its values; `who`: the account that asked; `bucket`: of what."""
     kind = REASONS.get(error.reason) or ERRORS.get(error.status)
     if kind is None:
         kind = StoreUnavailable if error.status >= 500 or error.status in RETRIED else StoreError
     said = error.message or error.reason or "no reason was given"
     asker = f" as `{who}`" if who and kind is Denied else ""
-    return kind(f"{doing}{asker}: {said} ({error.status})", hint=HINTS.get(error.reason, _hint(kind, error.status)))
+    return kind(f"{doing}{asker}: {said} ({error.status})", hint=HINTS.get(error.reason, _hint(kind, error.status, who, bucket)))
 
 
 def unreachable(error: NoAnswer, doing: str) -> OutlastError:
@@ -94,15 +94,22 @@ def unreachable(error: NoAnswer, doing: str) -> OutlastError:
     )
 
 
-def _hint(kind: type[OutlastError], status: int) -> str:
+def _hint(kind: type[OutlastError], status: int, who: str, bucket: str) -> str:
     if status == 401:
         return "`gcloud auth application-default login`"
     if kind is Denied:
         return (
-            "whoever owns the bucket grants it: `gcloud storage buckets add-iam-policy-binding gs://BUCKET "
-            "--member=user:YOU --role=roles/storage.objectUser`"
+            f"whoever owns the bucket grants it: `gcloud storage buckets add-iam-policy-binding gs://{bucket or 'BUCKET'} "
+            f"--member={_member(who)} --role=roles/storage.objectUser`"
         )
     return ""
+
+
+def _member(who: str) -> str:
+    """As a policy names an account; what we call one without an address is for its owner to name."""
+    if "@" not in who:
+        return "user:YOU"
+    return f"serviceAccount:{who}" if who.endswith(".gserviceaccount.com") else f"user:{who}"
 
 
 def _words(answer: Answer) -> tuple[str, str]:

@@ -149,12 +149,12 @@ class Transport:
         """Anything between nothing and the bound, so that those who failed together do not come back together."""
         return self._random.uniform(0.0, min(DELAY_SECONDS_MAX, FIRST_DELAY_SECONDS * 2**tries))
 
-    def explain(self, error: ApiError | NoAnswer, doing: str) -> OutlastError:
+    def explain(self, error: ApiError | NoAnswer, doing: str, *, bucket: str = "") -> OutlastError:
         """A failed call as a user can read it."""
         if isinstance(error, NoAnswer):
             return unreachable(error, doing)
         who = self._credentials.account if self._credentials is not None else ""
-        return translated(error, doing, who=who)
+        return translated(error, doing, who=who, bucket=bucket)
 
     def _headers(self, request: Request) -> dict[str, str]:
         headers = {"User-Agent": USER_AGENT, **request.headers}

@@ -273,7 +273,7 @@ class GcsStore:
                 f"there is no bucket `{self._client.bucket}`",
                 hint=f"`outlast run --bucket {self._client.bucket} ...` makes it",
             )
-        return self._transport.explain(error, self._doing(verb, key))
+        return self._transport.explain(error, self._doing(verb, key), bucket=self._client.bucket)
 
     def _doing(self, verb: str, key: str) -> str:
         return f"cannot {verb} `{self.url}/{key}`"

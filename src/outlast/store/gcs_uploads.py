@@ -114,9 +114,9 @@ class _Session:
         while self._offset < end:
             body = Stream(end - self._offset, source.between(self._offset, end))
             try:
-                answer = self._client.send(self._url, body, self._offset, None)
+                answer = self._client.send(self._url, body, self._offset, source.size)
             except (ApiError, NoAnswer) as error:
-                answer = self._ask(None, error, tries)
+                answer = self._ask(source.size, error, tries)
             if answer.status != 308:
                 raise Damaged(f"the upload of `{self._name}` was finished before its end")
             got = _received(answer)
