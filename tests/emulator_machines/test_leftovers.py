@@ -61,9 +61,9 @@ def _mounts() -> list[str]:
     return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if " - overlay machine" in line]
 
 
-def _namespaces() -> set[str]:
+def _namespaces(where: str = "[0-9]*") -> set[str]:
     found = set()
-    for path in Path("/proc").glob("[0-9]*/ns/net"):
+    for path in Path("/proc").glob(f"{where}/ns/*"):
         try:
             found.add(os.readlink(path))
         except OSError:
@@ -74,13 +74,14 @@ def _namespaces() -> set[str]:
 @pytest.mark.parametrize("kind", ["isolated", "plain"])
 def test_killing_the_emulator_ends_its_machines(kind: str, yard: Yard, tmp_path: Path) -> None:
     mark = f"10{os.getpid()}1"
-    before = _namespaces()
     holder, pids = _held(kind, tmp_path / "data", mark)
+    theirs = set.union(*(_namespaces(str(pid)) for pid in pids)) - _namespaces("self")
+    assert bool(theirs) == (kind == "isolated")
     assert not _mounts()
     holder.kill()
     holder.communicate()
     until(lambda: not _sleepers(mark) and not any(leftovers.started_at(pid) for pid in pids))
-    until(lambda: not _namespaces() - before)
+    assert not theirs & _namespaces()
     assert not _mounts()
 
 
