@@ -23,8 +23,8 @@ echo "== a large Spot machine, until the search is done"
 outlast run --on compute --bucket "$bucket" --job-id "$job" --machine-type "$machine_type" "${env[@]}" --dataset census \
     train.py -- --cv-iterations "$iterations" --model-output-path "$model"
 
-echo "== nothing is left to be paid for"
-outlast audit
-
 echo "== the model, evaluated here"
 python train.py --mode evaluate --census-data-path "$CENSUS_DATA" --model-output-path "$model"
+
+echo "== what is still paid for"
+outlast audit

@@ -1,0 +1,153 @@
+"""The examples on rented machines, from a fresh project to the last evaluation: machines that really run, and are really taken away.
+
+The cloud is the emulator; packages come from what is installed here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlast.clock import SYSTEM
+from outlast_emulator.testing import Running, running
+from tests.cli.user import OUTLAST, User, end_processes
+from tests.examples.by_hand import run_example, value
+from tests.examples.places import EXAMPLES, ROOT
+from tests.examples.wheels import pack_installed
+
+TIME_SCALE = 0.05
+SECONDS_MAX = 600.0
+LARGE = "n2-highcpu-8"
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("wheels")
+    pack_installed(("scikit-learn", "xgboost-cpu", "xgboost", "google-cloud-storage"), directory)
+    return directory
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[Running]:
+    """In a process of its own: it makes machines. What takes Google a minute takes it three seconds."""
+    with running(tmp_path / "google", time_scale=TIME_SCALE, process=True) as found:
+        yield found
+
+
+@pytest.fixture
+def customer(cloud: Running, wheels: Path, tmp_path: Path) -> Iterator[User]:
+    """Somebody whose project is ready, in a copy of the examples."""
+    config = tmp_path / "uv.toml"
+    config.write_text("no-index = true\n")
+    resolver = {"UV_FIND_LINKS": str(wheels), "UV_CONFIG_FILE": str(config), "UV_CACHE_DIR": str(tmp_path / "uv")}
+    path = f"{ROOT / '.venv' / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    one = User(tmp_path / "ada", {**cloud.variables, **resolver, "PATH": path})
+    shutil.copytree(EXAMPLES, one.work, ignore=shutil.ignore_patterns("__pycache__"))
+    ready = one.outlast("init", "--yes")
+    assert ready.code == 0, ready.err
+    yield one
+    end_processes(one)
+
+
+def bucket_of(user: User) -> str:
+    (found,) = re.findall(r'^bucket = "(.+)"', (user.work / "outlast.toml").read_text(), flags=re.MULTILINE)
+    return str(found)
+
+
+def machines(cloud: Running) -> list[dict[str, Any]]:
+    listed = cloud.call("GET", "/compute/v1/projects/emulated/aggregated/instances").json()
+    return [one for scope in listed["items"].values() for one in scope.get("instances", [])]
+
+
+def take_away(cloud: Running, notice_seconds: float) -> None:
+    (machine,) = [one for one in machines(cloud) if one["status"] == "RUNNING"]
+    asked = {"instance": machine["name"], "notice_seconds": notice_seconds}
+    answer = cloud.call("POST", "/_emulator/preempt", asked)
+    assert answer.status == 200, answer.body
+
+
+def wait_until_nothing_is_rented(cloud: Running) -> None:
+    until = SYSTEM.monotonic() + SECONDS_MAX
+    while rented := [
+        one for one in cloud.call("GET", "/_emulator/ledger").json()["alive"] if "storage" not in one["kind"]
+    ]:
+        assert SYSTEM.monotonic() < until, f"still paid for: {rented}"
+        SYSTEM.sleep(0.2)
+
+
+def test_burst_training_from_the_data_to_the_evaluation_with_its_machine_taken_away(
+    cloud: Running, customer: User, census: Path, tmp_path: Path
+) -> None:
+    """Data, Spot machine, search, preemption, search, the end of spending, evaluation: as the README says, by its script."""
+    search = ("--cv-iterations", "12")
+    burst = subprocess.Popen(
+        ["./burst.sh", bucket_of(customer), search[1], LARGE],
+        cwd=customer.work / "census",
+        env=customer.environ(CENSUS_DATA=str(census)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert burst.stdout is not None
+    seen = []
+    for line in burst.stdout:
+        seen.append(line)
+        if line.startswith("candidate"):
+            take_away(cloud, notice_seconds=120)
+            break
+    out, err = burst.communicate(timeout=SECONDS_MAX)
+    said = "".join(seen) + out
+    assert burst.returncode == 0, said + err
+    assert ", 1 preemption," in err, err
+    begun_with = [
+        int(number) for number in re.findall(r"^(\d+) of \d+ fits are done already", said, flags=re.MULTILINE)
+    ]
+    assert len(begun_with) == 2 and begun_with[0] == 0 and begun_with[1] > 0, said
+    wait_until_nothing_is_rented(cloud)
+
+    ran = run_example("census", "--census-data-path", str(census), *search, cwd=tmp_path)
+    assert value(said, "accuracy") == value(ran.out, "accuracy")
+    model = value(said, "model").removeprefix("gs://")
+    bucket, _, name = model.partition("/")
+    assert cloud.get(bucket, name, alt="media").body == (tmp_path / "output/census.model").read_bytes()
+
+
+@pytest.mark.soak
+def test_survival_training_on_machines_that_are_taken_away_five_times(
+    cloud: Running, customer: User, census: Path, tmp_path: Path
+) -> None:
+    args = ("--epochs", "60")
+    run = ("run", "--on", "compute", "--job-id", "sgd", "--dataset", str(census), "train.py", "--", *args)
+    running_job = subprocess.Popen(
+        [*OUTLAST, *run],
+        cwd=customer.work / "survival-sklearn",
+        env=customer.environ(OUTLAST_BUCKET=bucket_of(customer)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running_job.stdout is not None
+    taken, furthest, seen = 0, 0, []
+    for line in running_job.stdout:
+        seen.append(line)
+        step = re.match(r"step +(\d+)", line)
+        if step and int(step[1]) >= furthest + 200 and taken < 5:
+            furthest = int(step[1])
+            take_away(cloud, notice_seconds=120 if taken % 2 else 30)
+            taken += 1
+    _, err = running_job.communicate(timeout=SECONDS_MAX)
+    assert running_job.returncode == 0, "".join(seen) + err
+    assert taken == 5 and ", 5 preemptions," in err, err
+    wait_until_nothing_is_rented(cloud)
+    assert customer.outlast("pull", "sgd", "--to", str(tmp_path / "pulled")).code == 0
+    ran = run_example("survival-sklearn", *args, "--dataset", str(census), cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "pulled/outputs/model.npz").read_bytes() == (tmp_path / "output/model.npz").read_bytes()
