@@ -7,7 +7,11 @@ import pytest
 from outlast_emulator.compute import instances
 from outlast_emulator.compute.failures import Failure, no_capacity
 from outlast_emulator.errors import ApiError
-from tests.emulator_groups.conftest import PROJECT, World, spot, until
+from tests.emulator_groups.conftest import IMAGE, PROJECT, World, spot, until
+
+BALANCED_DISK = [
+    {"boot": True, "autoDelete": True, "initializeParams": {"sourceImage": IMAGE, "diskType": "pd-balanced"}}
+]
 
 
 def exhaust(world: World, *zones: str) -> None:
@@ -289,3 +293,11 @@ def test_a_group_that_does_nothing_on_failure_leaves_a_stopped_machine_alone(wor
     world.compute.instances.end(first, instances.PREEMPTED, grace_seconds=0)
     until(lambda: world.instances()[0].status == "TERMINATED")
     assert world.compute.instances.fresh(first) is not None
+
+
+def test_a_zone_that_has_no_such_machines_is_passed_over_without_an_error(world: World) -> None:
+    world.template(machineType="a2-ultragpu-1g", disks=BALANCED_DISK)
+    zones = [{"zone": f"zones/us-central1-{letter}"} for letter in "bfa"]
+    world.group(distributionPolicy={"targetShape": "ANY", "zones": zones})
+    assert world.running()[0].zone == "us-central1-a"
+    assert world.found().errors == []

@@ -268,3 +268,20 @@ def test_a_url_for_a_machine_type_is_an_internal_error_as_google_documents_it() 
             template_body(machineType="zones/z/machineTypes/n2-standard-8"), now=1e9, switches=Switches()
         )
     assert refusal.value.status == 500
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (group_body(instanceLifecyclePolicy={}, statefulPolicy={"preservedState": {}}), 501),
+        (group_body(resourcePolicies={"workloadPolicy": "p"}), 501),
+        (group_body(targetStoppedSize=1), 501),
+        (group_body(standbyPolicy={"mode": "SCALE_OUT_POOL"}), 501),
+        (group_body(targetPools=["regions/us-central1/targetPools/p"]), 404),
+        (group_body(autoHealingPolicies=[{"healthCheck": "global/healthChecks/h"}]), 404),
+    ],
+)
+def test_what_the_emulator_has_nothing_of_is_not_taken_in_silence(body: dict[str, Any], status: int) -> None:
+    with pytest.raises(ApiError) as refusal:
+        filled(body)
+    assert refusal.value.status == status

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from outlast_emulator.compute import traces_synthetic
 from outlast_emulator.compute.traces_synthetic import SHIPPED, changed, made
+from outlast_emulator.switches import Switches
 from tests.emulator_groups.conftest import World, until
 
 ZONES = ("us-central1-a", "us-central1-b", "us-central1-c")
@@ -48,6 +51,12 @@ def test_tides_take_one_zone_after_the_other() -> None:
     events = made(SHIPPED["tides"], ZONES, 3)
     first = [next(event.at_seconds for event in events if event.zone == zone and not event.machines) for zone in ZONES]
     assert first == sorted(first) and len(set(first)) == len(ZONES)
+
+
+def test_the_guide_names_every_trace_that_ships_and_every_switch_of_groups() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "emulator.md").read_text()
+    names = [*SHIPPED, *(one.name for one in fields(Switches) if one.name.startswith(("group_", "notice_", "zone_")))]
+    assert [name for name in names if f"`{name}`" not in guide] == []
 
 
 def test_a_trace_or_parameter_that_there_is_not_is_answered_with_those_that_there_are() -> None:

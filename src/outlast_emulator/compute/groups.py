@@ -202,6 +202,8 @@ class Groups:
 
     def _outdate(self, group: Group) -> None:
         """A proactive update: all at once that may be unavailable, which the controller's looks then bring back."""
+        if group.document["updatePolicy"]["mostDisruptiveAllowedAction"] != "REPLACE":
+            return  # another template cannot be had without another machine
         old = [member for member in group.members if member.action not in LEAVING and member.template != group.template]
         if len(old) > int(group.document["updatePolicy"]["maxUnavailable"]["calculated"]):
             raise not_implemented("a proactive update of more machines than may be unavailable at once")
@@ -260,8 +262,8 @@ class Groups:
             asked = [{"instanceTemplate": body["instanceTemplate"]}]
         if not asked:
             raise refused("resource.instanceTemplate", "", "Instance template must be specified.")
-        if len(asked) > 1:
-            raise not_implemented("a group of more than one version")
+        if len(asked) > 1 or asked[0].get("targetSize"):
+            raise not_implemented("instanceGroupManagers with more than one version, or a version's targetSize")
         field = "resource.versions[0].instanceTemplate" if body.get("versions") else "resource.instanceTemplate"
         template = self._compute.templates.resolve(str(asked[0].get("instanceTemplate") or ""), project, scope, field)
         return [{"template": template.path, "name": asked[0].get("name", "")}]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import rfc3339
-from outlast_emulator.compute import groups_plan, links
+from outlast_emulator.compute import groups_plan, links, machine_types
 from outlast_emulator.compute.failures import Failure
 from outlast_emulator.compute.groups_plan import (
     CREATING,
@@ -180,7 +181,7 @@ class Controller:
 
     def _attempt(self, connection: sqlite3.Connection, group: Group, member: Member, step: Attempt) -> None:
         compute, failures = self._compute, list[dict[str, Any]]()
-        for zone, machine_type in step.places:
+        for zone, machine_type in self._offered(member, step.places):
             tried = replace(member, zone=zone, machine_type=machine_type)
             operation = compute.operations.begin("insert", group.instance_link(tried), user=AGENT)
             connection.execute("SAVEPOINT attempt")
@@ -204,6 +205,18 @@ class Controller:
         zone = member.zone or step.places[0][0]
         group.replace(replace(member, zone=zone, retry_at=retry_at, doomed_id=0))
         group.attempts[member.name] = failures
+
+    def _offered(self, member: Member, places: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+        """Those zones that have such machines at all; where none has, all, so that the errors say it."""
+        accelerators = self._template(member.template)["properties"].get("guestAccelerators") or []
+        names = [links.last(str(one.get("acceleratorType", ""))) for one in accelerators]
+        found = []
+        for zone, machine_type in places:
+            known = machine_types.find(machine_type)
+            here = known is not None and machine_types.in_zone(known, zone)
+            if here and all(machine_types.accelerator_in_zone(name, zone) for name in names):
+                found.append((zone, machine_type))
+        return found or places
 
     def _body(self, group: Group, member: Member) -> dict[str, Any]:
         """What is asked of `instances.insert`."""

@@ -10,7 +10,7 @@ from typing import Any
 from outlast_emulator.compute import groups_names, rules
 from outlast_emulator.compute.rules import refused
 from outlast_emulator.compute.scheduling_rules import is_preemptible, termination_action
-from outlast_emulator.errors import not_implemented
+from outlast_emulator.errors import ApiError, not_implemented
 from outlast_emulator.switches import Switches
 
 EVEN, BALANCED, ANY, ANY_SINGLE_ZONE = "EVEN", "BALANCED", "ANY", "ANY_SINGLE_ZONE"
@@ -47,6 +47,7 @@ def filled(
     group.setdefault("listManagedInstancesResults", "PAGELESS")
     _check_flexibility(group, place, template, field)
     _check_zone_change(group, place, switches, field)
+    _check_unknown(group)
     _check_healing(group, field)
     _check_bulk(group, template, field)
     _check_action(template, switches)
@@ -241,6 +242,18 @@ def _check_zone_change(group: Mapping[str, Any], place: Place, switches: Switche
     for holds, why in reasons:
         if holds:
             raise refused(name, "YES", why)
+
+
+def _check_unknown(group: Mapping[str, Any]) -> None:
+    """What the emulator has nothing of is not taken in silence."""
+    for name in ("statefulPolicy", "resourcePolicies", "targetStoppedSize", "targetSuspendedSize"):
+        if group.get(name):
+            raise not_implemented(f"instanceGroupManagers with {name}")
+    if (group.get("standbyPolicy") or {}).get("mode", "MANUAL") != "MANUAL":
+        raise not_implemented("instanceGroupManagers with standbyPolicy")
+    checks = [str(one.get("healthCheck") or "") for one in group.get("autoHealingPolicies") or []]
+    for path in (*filter(None, checks), *(group.get("targetPools") or [])):
+        raise ApiError(404, "notFound", f"The resource '{path}' was not found")
 
 
 def _check_healing(group: Mapping[str, Any], field: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from outlast_emulator.compute import rules, scheduling_rules
 from outlast_emulator.compute.rules import refused
-from outlast_emulator.errors import ApiError
+from outlast_emulator.errors import ApiError, not_implemented
 from outlast_emulator.switches import Switches
 
 GPU_FAMILIES = ("a2-", "a3-", "a4-", "a4x-", "g2-", "g4-")
@@ -22,6 +22,8 @@ def has_gpus(properties: Mapping[str, Any]) -> bool:
 def check(body: Mapping[str, Any], *, now: float, switches: Switches) -> None:
     """Raises what Google answers to a template that cannot be."""
     rules.check_name(body.get("name"))
+    if body.get("sourceInstance"):
+        raise not_implemented("instanceTemplates with sourceInstance")
     properties = body.get("properties")
     if not properties:
         raise refused("resource.properties", "", "Properties must be specified.")
