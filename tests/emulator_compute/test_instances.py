@@ -77,6 +77,17 @@ def test_a_request_id_that_is_used_again_gets_its_first_operation(api: Api) -> N
         assert "requestId" in api.refused("POST", f"{HERE}?requestId={wrong}", body("other"))[2]
 
 
+def test_whatever_is_deleted_twice_with_one_request_id_is_deleted_once(api: Api) -> None:
+    api.done(api.post(f"zones/{ZONE}/disks", {"name": "d", "sizeGb": "10"}))
+    api.done(api.post("global/images", {"name": "i", "sourceDisk": f"zones/{ZONE}/disks/d"}))
+    api.done(api.post("global/firewalls", {"name": "f", "allowed": [{"IPProtocol": "tcp"}]}))
+    for path in (f"zones/{ZONE}/disks/d", "global/images/i", "global/firewalls/f"):
+        request_id = uuid4()
+        first = api.delete(f"{path}?requestId={request_id}")
+        assert api.delete(f"{path}?requestId={request_id}")["name"] == first["name"]
+        assert api.refused("DELETE", f"{path}?requestId={uuid4()}")[0] == 404
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

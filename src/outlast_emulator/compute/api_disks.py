@@ -30,6 +30,7 @@ def routes(emulator: Emulator) -> list[Route]:
             "disks.setLabels": api.set_labels,
         },
         slow=("disks.list", "disks.aggregatedList"),
+        compute=emulator.compute,
     )
 
 

@@ -30,7 +30,8 @@ def routes(emulator: Emulator) -> list[Route]:
             "images.deprecate": api.deprecate,
             "images.setLabels": api.set_labels,
             "imageFamilyViews.get": api.family_view,
-        }
+        },
+        compute=emulator.compute,
     )
 
 

@@ -35,6 +35,7 @@ def routes(emulator: Emulator) -> list[Route]:
             "instances.testIamPermissions": api.test_permissions,
         },
         slow=("instances.reset", "instances.list", "instances.aggregatedList"),
+        compute=emulator.compute,
     )
 
 
@@ -79,9 +80,7 @@ class InstancesApi:
         return change(compute, request, "insert", link, act)
 
     def delete(self, request: Request) -> Response:
-        instance = self._gone_or_found(request)
-        if isinstance(instance, Response):
-            return instance
+        instance = found(self._compute, request)
         if instance.document.get("deletionProtection"):
             raise ApiError(
                 412,
@@ -143,15 +142,6 @@ class InstancesApi:
             return operation
 
         return change(self._compute, request, kind, instance, act)
-
-    def _gone_or_found(self, request: Request) -> Instance | Response:
-        """A delete that is repeated with its `requestId` finds its operation, also when the instance is gone."""
-        params = request.params
-        link = links.Link(params["project"], scope_of(request), KIND, params["instance"])
-        earlier = self._compute.operations.earlier(
-            link.project, request.query("requestId"), request.method_id, link.path
-        )
-        return answer(earlier.document) if earlier is not None else found(self._compute, request)
 
     def _from_template(self, request: Request, body: dict[str, Any]) -> dict[str, Any]:
         """`sourceInstanceTemplate`: the template's properties, with the body's own over them."""

@@ -34,7 +34,7 @@ def routes(emulator: Emulator) -> list[Route]:
     table["firewalls.insert"] = api.insert_firewall
     table["firewalls.patch"] = api.patch_firewall
     table["routers.insert"] = api.insert_router
-    return served(table)
+    return served(table, compute=emulator.compute)
 
 
 class _Networks:

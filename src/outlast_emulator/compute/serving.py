@@ -13,7 +13,7 @@ from outlast_emulator.compute.model import Compute
 from outlast_emulator.compute.resources import Resource
 from outlast_emulator.discovery.document import load
 from outlast_emulator.errors import invalid
-from outlast_emulator.request import Request
+from outlast_emulator.request import Request, decoded
 from outlast_emulator.response import Response, answer
 from outlast_emulator.routes import Operation, Route
 from outlast_emulator.storage import masks
@@ -22,15 +22,33 @@ Document = dict[str, Any]
 PAGE_MAX = 500
 
 
-def served(table: Mapping[str, Operation], *, slow: Iterable[str] = ()) -> list[Route]:
-    """Routes for methods by their ids (`instances.get`): verb and path stand in the discovery document."""
+def served(table: Mapping[str, Operation], *, slow: Iterable[str] = (), compute: Compute | None = None) -> list[Route]:
+    """Routes for methods by their ids (`instances.get`): verb and path stand in the discovery document.
+
+    With `compute`, a DELETE that is repeated with its `requestId` finds its operation, also when its target is gone.
+    """
     methods = load("compute.v1").methods
     waiting = set(slow)
     found = []
     for name, operation in table.items():
         method = methods[f"compute.{name}"]
+        if compute is not None and method.verb == "DELETE":
+            operation = _repeatable(compute, operation)
         found.append(Route(method.id, method.verb, method.paths[0], _partial(operation), quick=name not in waiting))
     return found
+
+
+def _repeatable(compute: Compute, operation: Operation) -> Operation:
+    def call(request: Request) -> Response:
+        if request.query("requestId"):
+            path = "/".join(decoded(part) for part in request.path.removeprefix("/compute/v1/").split("/"))
+            project, request_id = request.params["project"], request.query("requestId")
+            earlier = compute.operations.earlier(project, request_id, request.method_id, path)
+            if earlier is not None:
+                return answer(earlier.document)
+        return operation(request)
+
+    return call
 
 
 def _partial(operation: Operation) -> Operation:
