@@ -10,7 +10,7 @@ from outlast.errors import Denied, NotFound, OutlastError, UsageError
 from outlast.google.connect import connect
 from outlast.google.errors import ApiError
 from outlast.google.project_apis import ProjectApis
-from outlast.google.secret_manager import SecretManager
+from outlast.google.secrets import SecretApi
 from outlast.google.wire import NoAnswer
 from outlast.jobs import roles
 from outlast.jobs.cloud import Cloud
@@ -25,7 +25,7 @@ def pinned_version(text: str) -> str:
     reference = parse_reference(text, Path("/"))
     if not reference.what.endswith(f"/{LATEST}"):
         return text
-    manager = SecretManager(connect())
+    manager = SecretApi(connect())
     try:
         found = manager.find_version(reference.what)
     except (ApiError, NoAnswer) as error:
@@ -40,7 +40,7 @@ def pinned_version(text: str) -> str:
 def set_secret(cloud: Cloud, name: str, value: str) -> str:
     """Keeps a new version of it, which machines may read and nobody else who could not before; the reference to it."""
     check_cloud_name(name)
-    manager = SecretManager(cloud.transport)
+    manager = SecretApi(cloud.transport)
     secret = f"projects/{cloud.project}/secrets/{name}"
     runner = ProjectApis(cloud.transport, cloud.project).account_email(roles.RUNNER_ACCOUNT)
     try:
@@ -58,7 +58,7 @@ def set_secret(cloud: Cloud, name: str, value: str) -> str:
 
 def list_secrets(cloud: Cloud) -> Iterator[str]:
     try:
-        for one in SecretManager(cloud.transport).list(cloud.project, "=".join(LABEL)):
+        for one in SecretApi(cloud.transport).list(cloud.project, "=".join(LABEL)):
             yield str(one["name"]).rpartition("/")[2]
     except (ApiError, NoAnswer) as error:
         raise cloud.transport.explain(error, f"the secrets of project `{cloud.project}`") from error
@@ -74,7 +74,7 @@ def delete_secrets(cloud: Cloud, names: tuple[str, ...]) -> None:
                 f"outlast has kept no secret `{name}` in project `{cloud.project}`; there are {listed}",
                 state="nothing was deleted",
             )
-    manager = SecretManager(cloud.transport)
+    manager = SecretApi(cloud.transport)
     for name in names:
         try:
             manager.delete(f"projects/{cloud.project}/secrets/{name}")

@@ -15,7 +15,7 @@ from outlast.spec.secrets import BY_MACHINE, parse_reference
 from outlast.spec.spec import Spec
 
 if TYPE_CHECKING:
-    from outlast.google.secret_manager import SecretManager
+    from outlast.google.secrets import SecretApi
 
 RIGHTS_SECONDS_MAX = 90.0
 """A right that was just granted takes Google a minute to know. Only machines of Google's wait for it: they have no other."""
@@ -51,9 +51,9 @@ def _by_machine(reference: str) -> bool:
 
 def _read(reference: str) -> str:
     from outlast.google.connect import connect  # HTTP: most jobs keep no secret there
-    from outlast.google.secret_manager import SecretManager
+    from outlast.google.secrets import SecretApi
 
-    manager = SecretManager(connect())
+    manager = SecretApi(connect())
     until = SYSTEM.monotonic() + (RIGHTS_SECONDS_MAX if _of_machine(manager) else 0.0)
     while True:
         try:
@@ -64,14 +64,14 @@ def _read(reference: str) -> str:
         SYSTEM.sleep(RIGHTS_PAUSE_SECONDS)
 
 
-def _of_machine(manager: SecretManager) -> bool:
+def _of_machine(manager: SecretApi) -> bool:
     from outlast.google.auth.metadata import HOST, MetadataCredentials
 
     credentials = manager.transport.credentials
     return isinstance(credentials, MetadataCredentials) and credentials.host == HOST
 
 
-def _access(manager: SecretManager, reference: str) -> bytes:
+def _access(manager: SecretApi, reference: str) -> bytes:
     from outlast.google.errors import ApiError
     from outlast.google.wire import NoAnswer
 

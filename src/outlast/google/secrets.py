@@ -12,7 +12,7 @@ from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
 
 
-class SecretManager:
+class SecretApi:
     """A secret is `projects/P/secrets/S`, a version `.../versions/3` or `.../versions/latest`."""
 
     def __init__(self, transport: Transport) -> None:
