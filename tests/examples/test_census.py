@@ -20,10 +20,10 @@ SECONDS_MAX = 90.0
 SAMPLE = ("--rows", "1500")
 
 
-@pytest.mark.parametrize("model", ["xgboost", "sklearn"])
-def test_a_model_is_searched_for_and_evaluated_afterwards(model: str, census: Path, tmp_path: Path) -> None:
+def test_a_model_is_searched_for_and_evaluated_afterwards(census: Path, tmp_path: Path) -> None:
+    """By scikit-learn; by XGBoost in the README."""
     where = ("--census-data-path", str(census), "--model-output-path", "there/a.model")
-    trained = run_example("census", "--model", model, *where, *SAMPLE, cwd=tmp_path)
+    trained = run_example("census", "--model", "sklearn", *where, *SAMPLE, cwd=tmp_path)
     assert trained.code == 0, trained.err
     assert 0.80 < float(value(trained.out, "accuracy")) < 0.90
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["a.model"]
