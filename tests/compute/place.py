@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 from outlast.bundle.agent import ship_agent
 from outlast.clock import SYSTEM
 from outlast.engines.compute.engine import ComputeEngine
-from outlast.engines.engine import Engine
+from outlast.engines.engine import Engine, Launch
 from outlast.folder import layout
 from outlast.spec.spec import Machine, Rented
 from outlast.store.registry import open_store
@@ -51,8 +53,11 @@ class ComputePlace(Place):
     def other(self) -> Place:
         return ComputePlace(self.scratch / "other", self.emulator, f"{self.bucket}-other")
 
+    def named(self, launch: Launch) -> Launch:
+        return replace(launch, home=self.home)
+
     def alive(self, machine: str, process: int) -> bool:
-        """The number that a process has inside its machine says nothing outside of it: its root does."""
+        """The number that a process has inside its machine says nothing outside of it: the machine's name does."""
         name = f"outlast-{machine.rpartition('-')[0]}"
         return any(_is_inside(int(one), name, process) for one in os.listdir("/proc") if one.isdigit())
 
@@ -61,7 +66,11 @@ def _is_inside(pid: int, machine: str, process: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
         numbers = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()
-        root = os.readlink(f"/proc/{pid}/root")
     except (OSError, StopIteration):
         return False
-    return int(numbers[-1]) == process and machine in root
+    if len(numbers) < 3 or int(numbers[-1]) != process:
+        return False
+    said = subprocess.run(
+        ["nsenter", f"--target={pid}", "--uts", "hostname"], capture_output=True, text=True, check=False
+    )
+    return machine in said.stdout

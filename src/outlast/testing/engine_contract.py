@@ -294,9 +294,10 @@ def check_two_places_do_not_see_each_other(place: Place) -> None:
     launch = place.launch("wait")
     engine.start(launch)
     until(lambda: running(engine, launch), "it runs")
-    assert stranger.state(launch).condition is Condition.ABSENT
-    stranger.stop(launch)
-    assert not stranger.preempt(launch, notice_seconds=0)
+    theirs = other.named(launch)
+    assert stranger.state(theirs).condition is Condition.ABSENT
+    stranger.stop(theirs)
+    assert not stranger.preempt(theirs, notice_seconds=0)
     assert running(engine, launch)
     engine.stop(launch)
 

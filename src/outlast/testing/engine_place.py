@@ -84,6 +84,10 @@ class Place:
         """Another user, with a home of his own."""
         return Place(self.scratch / "other", self.make_engine)
 
+    def named(self, launch: Launch) -> Launch:
+        """What a user of this place would take another place's launch for."""
+        return launch
+
     def alive(self, machine: str, process: int) -> bool:
         """Of what a machine has written down as its own."""
         return alive(process)

@@ -30,14 +30,17 @@ from outlast.spec.spec import Machine, Rented
 
 PLATFORM = "linux-x86_64"
 WORKERS_MAX = 1000
+CPUS_MAX = 416
 STOP_SECONDS_MAX = 900.0
 """A group of GPU machines takes minutes to go."""
 
 LOOK_SECONDS = (0.2, 5.0)
+PREEMPT_SECONDS_MAX = 600.0
 TIME_SCALE = "OUTLAST_EMULATOR_TIME_SCALE"
 """An emulator that shortens notices says so; machines must not count on more."""
 
-GONE = frozenset({"TERMINATED", "STOPPED", "STOPPING", "SUSPENDING", "SUSPENDED", "DEPROVISIONING"})
+ON = frozenset({"RUNNING", "STOPPING"})
+"""In these something of a machine runs."""
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -71,6 +74,8 @@ class ComputeEngine:
     def check(self, machine: Machine, workers: int) -> None:
         if workers > WORKERS_MAX:
             raise NoCapacity(f"{workers:,} machines are more than the {WORKERS_MAX:,} of one group")
+        if (machine.cpus or 0) > CPUS_MAX:
+            raise NoCapacity(f"{machine.cpus} CPUs are more than the {CPUS_MAX} of the largest machine")
         if machine.rented is None:
             raise UsageError(
                 "it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one"
@@ -80,6 +85,7 @@ class ComputeEngine:
 
     def start(self, launch: Launch) -> None:
         rented = _rented(launch)
+        self.check(launch.machine, launch.workers)
         bucket = names.bucket_of(launch.home)
         if not launch.agent:
             raise OutlastError(f"launch `{launch.id}` names no agent for its machines")
@@ -219,7 +225,9 @@ class ComputeEngine:
             self._delete_templates(client, launch, rented)
 
     def _delete(self, client: ComputeClient, launch: Launch) -> None:
-        """Asked for; it takes its time."""
+        """Asked for; it takes its time. Never a group of somebody else's."""
+        if self._group(client, launch) is None:
+            return
         try:
             client.delete_group(_region(launch), names.group_name(launch.id), _request_id())
         except ApiError as error:
@@ -247,8 +255,11 @@ class ComputeEngine:
     def _delete_templates(self, client: ComputeClient, launch: Launch, rented: Rented) -> None:
         """All but the one that says that it was stopped. They cost nothing: what fails here is left to `outlast audit`."""
         for number in range(len(variants(spot=rented.spot))):
+            name = names.template_name(launch.id, number)
             try:
-                client.delete_template(_region(launch), names.template_name(launch.id, number), _request_id())
+                template = client.get_template(_region(launch), name)
+                if names.is_of(template.get("properties", {}).get("labels", {}), launch):
+                    client.delete_template(_region(launch), name, _request_id())
             except ApiError:
                 return
 
@@ -282,7 +293,20 @@ class ComputeEngine:
                     self._taken.add(f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}")
             for zone, operation in operations:
                 self._finished_in_zone(client, zone, operation)
+            if notice_seconds > 0:
+                self._wait_until_taken(client, launch, [_id(one) for one in there])
         return bool(there)
+
+    def _wait_until_taken(self, client: ComputeClient, launch: Launch, taken: list[str]) -> None:
+        """The operation may be over when the notice is given."""
+        until = self.clock.monotonic() + PREEMPT_SECONDS_MAX
+        wait, wait_max = LOOK_SECONDS
+        while self.clock.monotonic() < until:
+            there = [_id(one) for one in self._managed(client, launch) or [] if one.get("instanceStatus") in ON]
+            if not set(taken) & set(there):
+                return
+            self.clock.sleep(wait)
+            wait = min(wait_max, wait * 1.5)
 
     def _finished_in_zone(self, client: ComputeClient, zone: str, operation: Document) -> None:
         until = self.clock.monotonic() + STOP_SECONDS_MAX
@@ -344,6 +368,10 @@ def _is_there(managed: Document) -> bool:
 
 def _rank(managed: Document) -> int | None:
     return names.rank_of(str(managed.get("instance", "")).rpartition("/")[2])
+
+
+def _id(managed: Document) -> str:
+    return str(managed.get("id", ""))
 
 
 def _place(managed: Document) -> tuple[str, str]:
