@@ -239,3 +239,25 @@ def test_a_zonal_group_and_a_global_template(emulator: Running) -> None:
     zonal.delete(**zone, instance_group_manager="z")
     with pytest.raises(NotFound):
         zonal.get(**zone, instance_group_manager="z")
+
+
+def test_who_may_not_delete_a_group_is_told_which_permission_it_takes(
+    groups: Any, templates: Any, emulator: Running
+) -> None:
+    made(groups, templates)
+    account = "runner@emulated.iam.gserviceaccount.com"
+    emulator.call("POST", "/_emulator/iam/service-accounts", {"email": account, "roles": ["roles/compute.viewer"]})
+    token = emulator.call("POST", "/_emulator/iam/tokens", {"email": account}).json()["access_token"]
+    headers = {"authorization": f"Bearer {token}"}
+    path = f"/compute/v1/projects/{PROJECT}/regions/{REGION}/instanceGroupManagers/g"
+    assert emulator.call("GET", path, headers=headers).status == 200
+    refused = emulator.call("DELETE", path, headers=headers)
+    assert refused.status == 403
+    assert "compute.instanceGroupManagers.delete" in refused.json()["error"]["message"]
+
+
+def test_a_preemption_that_cannot_be_says_why(emulator: Running) -> None:
+    refused = emulator.call("POST", "/_emulator/preempt", {"instance": "nobody"})
+    assert (refused.status, refused.json()["error"]["message"]) == (404, "no instance `nobody`")
+    wrong = emulator.call("POST", "/_emulator/preempt", {"instance": "m", "notice": 1})
+    assert wrong.status == 400 and "unknown field `notice`" in wrong.json()["error"]["message"]

@@ -301,3 +301,27 @@ def test_a_zone_that_has_no_such_machines_is_passed_over_without_an_error(world:
     world.group(distributionPolicy={"targetShape": "ANY", "zones": zones})
     assert world.running()[0].zone == "us-central1-a"
     assert world.found().errors == []
+
+
+def test_an_even_group_is_even_again_after_a_deletion(world: World) -> None:
+    world.template()
+    zones = [{"zone": f"zones/us-central1-{letter}"} for letter in "ab"]
+    group = world.group("e", 4, distributionPolicy={"targetShape": "EVEN", "zones": zones}, instanceLifecyclePolicy={})
+    made = world.running(4)
+    assert sorted(one.zone[-1] for one in made) == ["a", "a", "b", "b"]
+    world.compute.groups.delete_instances(group, [one.url for one in made if one.zone.endswith("b")])
+    until(lambda: sorted(one.zone[-1] for one in world.instances() if one.status == "RUNNING") == ["a", "b"])
+
+
+def test_a_death_that_the_api_learns_of_late_is_repaired_late(world: World) -> None:
+    world.switches.status_lag_seconds = 210.0
+    world.template()
+    world.group()
+    (first,) = world.running()
+    world.compute.preemption.preempt(first, 0)
+    until(lambda: "ending" in (world.compute.instances.fresh(first) or first).state)
+    until(lambda: not world.compute.instances.guest(first))
+    found = world.compute.instances.fresh(first)
+    assert found is not None and found.status == "RUNNING"
+    assert [member.action for member in world.found().members] == ["NONE"]
+    world.successor(first)

@@ -54,6 +54,15 @@ def test_what_is_too_much_goes_and_what_does_not_run_goes_first() -> None:
     assert plan(replace(WISH, target_size=1), [FIRST, SECOND], BOTH, 0).steps == [Dismiss("w-1")]
 
 
+def test_an_even_group_moves_a_machine_when_its_zones_differ_by_more_than_one() -> None:
+    wish = replace(WISH, shape="EVEN", zones=("r-a", "r-b"), redistributes=True)
+    assert plan(wish, [FIRST, SECOND], BOTH, 0).steps == [Dismiss("w-1")]
+    assert plan(replace(wish, redistributes=False), [FIRST, SECOND], BOTH, 0).steps == []
+    assert plan(wish, [FIRST, replace(SECOND, action=DELETING)], BOTH, 0).steps == [Add("w-2", "r-b")]
+    assert plan(wish, [FIRST, replace(SECOND, zone="r-b")], BOTH, 0).steps == []
+    assert plan(wish, [FIRST, replace(SECOND, broken_at=1.0)], BOTH, 0).steps == [Recover("w-1")]
+
+
 def test_a_member_that_is_being_deleted_no_longer_counts() -> None:
     leaving = replace(FIRST, action=DELETING)
     assert plan(replace(WISH, target_size=1), [leaving, SECOND], BOTH, 0).steps == [Clear("w-0")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from outlast_emulator.compute.instances import is_spot
 from outlast_emulator.compute.resources import Instance
 from outlast_emulator.control.surface import answered
 from outlast_emulator.errors import ApiError
@@ -40,6 +41,8 @@ class GroupsControl:
         Without `notice_seconds` as its scheduling says. `zone` where the name is in several.
         """
         instance, seconds = self._asked(request, "notice_seconds")
+        if not is_spot(instance):
+            raise ValueError(f"`{instance.name}` is no Spot machine; `machines/kill` and `maintain` end others")
         self._compute.preemption.preempt(instance, **seconds)
         return self._shown(instance)
 

@@ -33,6 +33,8 @@ class Wish:
     """A repaired machine is made from the group's template of today, not from the one it had."""
     repair_seconds: float = 0.0
     """From a machine's death to the group's noticing."""
+    redistributes: bool = False
+    """An even group whose zones came to differ by more than one moves a machine."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,8 @@ def _sizing(wish: Wish, members: Sequence[Member], machines: Mapping[str, Machin
 
         for member in sorted(staying, key=worth)[:surplus]:
             yield Dismiss(member.name)
+    if not surplus and wish.redistributes:
+        yield from _evened(wish, members)
     taken = {member.name for member in members}
     spread = Counter(member.zone for member in staying)
     for _ in range(-surplus):
@@ -181,6 +185,16 @@ def _sizing(wish: Wish, members: Sequence[Member], machines: Mapping[str, Machin
         zone = min(wish.zones, key=lambda zone: spread[zone]) if wish.shape == EVEN else ""
         spread[zone] += 1
         yield Add(name, zone)
+
+
+def _evened(wish: Wish, members: Sequence[Member]) -> Iterator[Step]:
+    """One goes from the fullest zone, and the next look makes another in the emptiest; one after the other."""
+    if any(member.action != NONE or member.broken_at for member in members):
+        return
+    spread = Counter(member.zone for member in members)
+    fullest = max(wish.zones, key=lambda zone: spread[zone])
+    if spread[fullest] > min(spread[zone] for zone in wish.zones) + 1:
+        yield Dismiss([member.name for member in members if member.zone == fullest][-1])
 
 
 def _look(

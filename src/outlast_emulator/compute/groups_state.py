@@ -95,6 +95,7 @@ class Group:
             may_change_zone=groups_rules.may_change_zone(document),
             updates_on_repair=policy["forceUpdateOnRepair"] == "YES",
             repair_seconds=clock.scaled(switches.group_repair_seconds),
+            redistributes=document["updatePolicy"].get("instanceRedistributionType") == "PROACTIVE",
         )
 
     def instance_link(self, member: Member) -> links.Link:
