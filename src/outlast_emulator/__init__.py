@@ -10,6 +10,7 @@ How the parts fit:
 - `apis` has the two lists: `APIS` (functions from the emulator to its routes) and `STEPS`. An API that is not listed is not served.
 - `emulator.Emulator` owns the state: data directory, clock, switches, faults, ledger, and the models of the APIs.
 - A model (`storage.model.Storage`) is Python without HTTP, so that two APIs (JSON, XML) can speak for the same objects.
+- `machines` are what instances of Compute Engine run on: processes, disks, images and metadata servers. They know nothing of the API.
 - `control` is the surface at `/_emulator/` for tests.
 
 What is not settled about Google is a field of `switches.Switches`. What is not implemented answers 501 with the method's name.

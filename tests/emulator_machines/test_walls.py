@@ -112,3 +112,9 @@ def test_what_is_shown_to_a_machine_can_be_read_and_not_written(yard: Yard, tmp_
     (tmp_path / "library" / "a").write_text("canary")
     shown = {"/opt/library": str(tmp_path / "library")}
     assert _answer(yard, "cat /opt/library/a; touch /opt/library/b 2>/dev/null", shown=shown) == "canary (1)"
+
+
+def test_a_plain_machine_has_its_directories_in_its_own(plain_yard: Yard) -> None:
+    booted = plain_yard.boot('tell places "$HOME:$TMPDIR:$OUTLAST_BASE"; sleep 1000')
+    root = str(plain_yard.host.disks.path("disk-1") / "upper")
+    assert all(place.startswith(f"{root}/") for place in booted.told("places").split(":"))

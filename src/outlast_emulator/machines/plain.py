@@ -64,6 +64,9 @@ def _furnished(disk: Path) -> dict[str, str]:
         "HOME": str(root / "root"),
         "TMPDIR": str(root / "tmp"),
         ROOT_VARIABLE: str(root),
+        "OUTLAST_BASE": str(
+            root / "var/lib/outlast"
+        ),  # which scripts of `outlast` keep in /var/lib where that is theirs
         # Whoever asks this computer's systemd to turn it off is not to find it.
         "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
         "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent",
