@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.compute import links, machine_types, places
-from outlast_emulator.compute.machine_types import ACCELERATORS, DISK_TYPES, TYPES, MachineType
+from outlast_emulator.compute.accelerators import ACCELERATORS
+from outlast_emulator.compute.machine_types import DISK_TYPES, TYPES, MachineType
 from outlast_emulator.compute.model import Compute
 from outlast_emulator.compute.resources import missing
 from outlast_emulator.compute.serving import Document, aggregated, list_page, scope_of, served

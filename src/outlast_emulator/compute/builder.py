@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import rfc3339
 from outlast_emulator.compute import disks, links, machine_types, places, rules, scheduling_rules
+from outlast_emulator.compute.accelerators import ACCELERATORS
 from outlast_emulator.compute.resources import Instance, Resource, fingerprint
 from outlast_emulator.errors import ApiError, invalid
 
@@ -157,11 +158,11 @@ class Builder:
                 )
             if not machine.accelerator and machine.family != "n1":
                 raise invalid(f"[{machine.name}, {name}] features are not compatible for creating instance.")
-            if not 1 <= count <= machine_types.ACCELERATORS[name].cards_max or count & (count - 1):
+            if not 1 <= count <= ACCELERATORS[name].cards_max or count & (count - 1):
                 raise rules.refused(
                     "resource.guestAccelerators[0].acceleratorCount",
                     count,
-                    f"The number of {name} accelerators must be a power of two up to {machine_types.ACCELERATORS[name].cards_max}.",
+                    f"The number of {name} accelerators must be a power of two up to {ACCELERATORS[name].cards_max}.",
                 )
             kind = links.url(f"projects/{project}/zones/{zone}/acceleratorTypes/{name}")
             found.append({"acceleratorType": kind, "acceleratorCount": count})

@@ -48,6 +48,14 @@ PUBLIC: tuple[tuple[str, str, str, int, str, str], ...] = (
         )
     ),
     (
+        "ubuntu-os-accelerator-images",
+        "ubuntu-accelerator-2204-amd64-with-nvidia-580",
+        "ubuntu-accelerator-2204-amd64-with-nvidia-580-v20261020",
+        20,
+        "X86_64",
+        "Ubuntu 22.04 LTS, driver 580",
+    ),
+    (
         "ml-images",
         "common-cu128-ubuntu-2204-nvidia-570",
         "c0-deeplearning-common-cu128-v20260131",

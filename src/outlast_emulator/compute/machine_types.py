@@ -6,11 +6,11 @@ Spot costs. The same price everywhere: the ledger is for comparing, not for invo
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from typing import NamedTuple
 
-from outlast_emulator.compute.places import ZONES
+from outlast_emulator.compute import accelerators
+from outlast_emulator.compute.accelerators import ACCELERATORS
 
 
 class Family(NamedTuple):
@@ -36,7 +36,7 @@ FAMILIES: dict[str, Family] = {
     "c4": Family(0.03465, 0.003938, 0.6),
     "c4d": Family(0.0324, 0.00358, 0.368),
     "c4a": Family(0.0308, 0.0035, 0.4, True),
-    "t2d": Family(0.027502, 0.003686, 0.349),
+    "t2d": Family(0.027502, 0.003686, 0.19),
     "t2a": Family(0.0244, 0.0033, 0.4, True),
     "g2": Family(0.024988, 0.002927, 0.599),
     "g4": Family(0.0709, 0.0, 0.343),
@@ -59,89 +59,6 @@ class MachineType(NamedTuple):
     def family(self) -> str:
         return self.name.split("-")[0] if not self.name.startswith("custom-") else "n1"
 
-
-class Accelerator(NamedTuple):
-    title: str
-    cards_max: int
-    usd: float
-    spot_usd: float
-    metric: str
-    """In the names of quotas."""
-    zones: tuple[str, ...]
-    """Patterns."""
-
-
-_T4 = ("us-central1-[abcf]", "us-east1-[cd]", "us-east4-[ab]", "us-west1-[ab]", "us-west2-[bc]", "us-west4-[ab]")
-_EUROPE, _ASIA = ("europe-west[1234]-[abc]",), ("asia-east1-[ac]", "asia-northeast[13]-[abc]", "asia-south*1-[abc]")
-ACCELERATORS: dict[str, Accelerator] = {
-    "nvidia-tesla-t4": Accelerator("NVIDIA T4", 4, 0.35, 0.1905, "NVIDIA_T4", _T4 + _EUROPE + _ASIA),
-    "nvidia-tesla-p4": Accelerator("NVIDIA Tesla P4", 4, 0.6, 0.24, "NVIDIA_P4", ("us-central1-[ac]", "us-west2-[bc]")),
-    "nvidia-tesla-v100": Accelerator(
-        "NVIDIA V100", 8, 2.48, 1.357, "NVIDIA_V100", ("us-central1-[abcf]", "us-west1-[ab]", "europe-west4-[abc]")
-    ),
-    "nvidia-tesla-p100": Accelerator(
-        "NVIDIA Tesla P100", 4, 1.46, 0.589, "NVIDIA_P100", ("us-central1-[cf]", "us-west1-[ab]", "europe-west4-a")
-    ),
-    "nvidia-l4": Accelerator(
-        "NVIDIA L4",
-        8,
-        0.56,
-        0.336,
-        "NVIDIA_L4",
-        ("us-central1-[abc]", "us-east[14]-?", "us-west[14]-?", *_EUROPE, *_ASIA),
-    ),
-    "nvidia-tesla-a100": Accelerator(
-        "NVIDIA A100 40GB",
-        16,
-        2.934,
-        1.694,
-        "NVIDIA_A100",
-        ("us-central1-[abcf]", "us-east1-b", "us-west1-b", "europe-west4-[ab]", "asia-*1-c"),
-    ),
-    "nvidia-a100-80gb": Accelerator(
-        "NVIDIA A100 80GB",
-        8,
-        3.928,
-        2.268,
-        "NVIDIA_A100_80GB",
-        ("us-central1-[ac]", "us-east4-c", "us-east5-[ab]", "europe-west4-a", "asia-southeast1-c"),
-    ),
-    "nvidia-h100-80gb": Accelerator(
-        "NVIDIA H100 80GB",
-        8,
-        9.797,
-        5.878,
-        "NVIDIA_H100",
-        ("us-central1-[abc]", "us-east[45]-[abc]", "us-west[14]-[ab]", "europe-*-[abc]", "asia-*-[abc]"),
-    ),
-    "nvidia-h100-mega-80gb": Accelerator(
-        "NVIDIA H100 80GB MEGA",
-        8,
-        10.2,
-        6.1,
-        "NVIDIA_H100_MEGA",
-        ("us-central1-[abc]", "us-east[45]-[abc]", "europe-west4-[bc]"),
-    ),
-    "nvidia-h200-141gb": Accelerator(
-        "NVIDIA H200 141GB",
-        8,
-        9.31,
-        5.378,
-        "NVIDIA_H200",
-        ("us-central1-b", "us-east[45]-[abc]", "us-west1-c", "europe-west1-b"),
-    ),
-    "nvidia-b200": Accelerator(
-        "NVIDIA B200 180GB", 8, 11.278, 4.954, "NVIDIA_B200", ("us-central1-b", "us-east[14]-b", "us-west2-c")
-    ),
-    "nvidia-rtx-pro-6000": Accelerator(
-        "NVIDIA RTX PRO 6000",
-        8,
-        1.096,
-        0.482,
-        "NVIDIA_RTX_PRO_6000",
-        ("us-central1-[bf]", "us-east[15]-[bc]", "us-west4-a", "europe-west4-[ab]"),
-    ),
-}
 
 _SHAPES: tuple[tuple[str, float, str], ...] = (
     ("n1-standard", 3.75, "1 2 4 8 16 32 64 96"),
@@ -176,6 +93,7 @@ _SHAPES: tuple[tuple[str, float, str], ...] = (
     ("c4d-highmem", 7.875, "2 4 8 16 32 48 64 96 192 384"),
     ("c4d-highcpu", 1.875, "2 4 8 16 32 48 64 96 192 384"),
     ("c4a-standard", 4, "1 2 4 8 16 32 48 64 72"),
+    ("c4a-highcpu", 2, "1 2 4 8 16 32 48 64 72"),
     ("c4a-highmem", 8, "1 2 4 8 16 32 48 64 72"),
     ("t2d-standard", 4, "1 2 4 8 16 32 48 60"),
     ("t2a-standard", 4, "1 2 4 8 16 32 48"),
@@ -270,18 +188,16 @@ def in_zone(machine: MachineType, zone: str) -> bool:
     return not machine.accelerator or accelerator_in_zone(machine.accelerator, zone)
 
 
-def accelerator_in_zone(accelerator: str, zone: str) -> bool:
-    known = ACCELERATORS.get(accelerator)
-    return known is not None and zone in ZONES and any(fnmatch.fnmatchcase(zone, one) for one in known.zones)
+accelerator_in_zone = accelerators.in_zone
 
 
-def usd_per_hour(machine: MachineType, accelerators: dict[str, int], spot: bool) -> float:
-    """Without disks. `accelerators`: those that are attached beside the ones that are part of the type."""
+def usd_per_hour(machine: MachineType, attached: dict[str, int], spot: bool) -> float:
+    """Without disks. `attached`: GPUs beside the ones that are part of the type."""
     family = FAMILIES.get(machine.family, FAMILIES["n1"])
     total = machine.cpus * family.cpu_usd + machine.memory_mb / 1024 * family.gb_usd
     total *= family.spot if spot else 1.0
     for name, count in {
-        **accelerators,
+        **attached,
         **({machine.accelerator: machine.accelerators} if machine.accelerator else {}),
     }.items():
         known = ACCELERATORS.get(name)

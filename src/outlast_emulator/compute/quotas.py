@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from outlast_emulator.compute import links, machine_types
+from outlast_emulator.compute import accelerators, links, machine_types
 
 GPUS_ALL_REGIONS = "GPUS_ALL_REGIONS"
 _FAMILY_METRICS = {
@@ -63,7 +63,7 @@ def uses(document: dict[str, Any], spot: bool, limits: dict[str, float]) -> dict
         found[_FAMILY_METRICS.get(machine.family, "CPUS")] = float(machine.cpus)
     found["CPUS_ALL_REGIONS"] = float(machine.cpus)
     for name, cards in gpus(document, machine).items():
-        known = machine_types.ACCELERATORS.get(name)
+        known = accelerators.ACCELERATORS.get(name)
         if known is not None:
             count(f"{known.metric}_GPUS", float(cards))
             found[GPUS_ALL_REGIONS] = found.get(GPUS_ALL_REGIONS, 0.0) + cards
