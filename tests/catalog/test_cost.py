@@ -68,7 +68,7 @@ def test_a_job_ends_when_it_has_cost_what_it_may_and_goes_on_from_its_checkpoint
     job = submitted(world, SLOW, max_cost_usd=0.55)
     status = ended(world, job)
     assert (status.state, status.outcome_code) == ("expired", 8)
-    assert status.why == "it has cost what it may cost, $0.55"
+    assert status.why == "its limit of $0.55 is reached"
     assert 0.45 < status.cost_usd <= 0.60
     assert status.checkpoints, "it was told in time to save"
     shown = user.outlast("show", job.id, "--json").json

@@ -66,7 +66,7 @@ def too_dear(head: Head, rent: Rent, now: float) -> str:
 
 
 def reached(rent: Rent) -> str:
-    return f"it has cost what it may cost, ${rent.max_cost_usd or 0.0:,.2f}"
+    return f"its limit of ${rent.max_cost_usd or 0.0:,.2f} is reached"
 
 
 def _paid(head: Head, now: float) -> list[tuple[Attempt, float]]:
