@@ -57,7 +57,14 @@ def test_a_machine_cannot_mount_make_devices_or_reach_the_kernels_switches(yard:
 def test_the_computers_homes_and_this_checkout_are_not_to_be_seen(yard: Yard, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     checkout = Path(__file__).resolve().parents[2]
-    hidden = [str(tmp_path), str(checkout), sys.prefix, os.environ["OUTLAST_DIR"], os.environ["HOME"], "/root/.bashrc"]
+    hidden = [
+        str(tmp_path),
+        str(checkout),
+        sys.prefix,
+        os.environ["OUTLAST_DIR"],
+        os.environ["HOME"],
+        os.path.join("/root", ".bashrc"),
+    ]
     words = "; ".join(f"test -e '{path}' && echo 'there: {path}'" for path in hidden if path != sys.base_prefix)
     assert _answer(yard, f"({words}; ls -A /root /home /tmp | grep -v metadata-scripts | tr -d '\\n')").startswith(
         "/home:/root:/tmp:"
@@ -110,8 +117,8 @@ def test_the_emulators_port_answers_inside_until_the_network_is_cut(yard: Yard, 
 def test_what_is_shown_to_a_machine_can_be_read_and_not_written(yard: Yard, tmp_path: Path) -> None:
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "a").write_text("canary")
-    shown = {"/opt/library": str(tmp_path / "library")}
-    assert _answer(yard, "cat /opt/library/a; touch /opt/library/b 2>/dev/null", shown=shown) == "canary (1)"
+    shown = {"/srv/library": str(tmp_path / "library")}
+    assert _answer(yard, "cat /srv/library/a; touch /srv/library/b 2>/dev/null", shown=shown) == "canary (1)"
 
 
 def test_a_plain_machine_has_its_directories_in_its_own(plain_yard: Yard) -> None:

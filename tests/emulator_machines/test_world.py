@@ -14,8 +14,8 @@ from tests.emulator_machines.conftest import Yard
 def test_what_the_world_shows_is_there_in_the_next_machine(yard: Yard, tmp_path: Path) -> None:
     (tmp_path / "wheels").mkdir()
     (tmp_path / "wheels" / "a.whl").write_text("canary")
-    shown = {"/opt/wheels": str(tmp_path / "wheels")}
-    world.write(yard.host.data, world.parse({"shown": shown, "environment": {"PIP_FIND_LINKS": "/opt/wheels"}}))
+    shown = {"/srv/wheels": str(tmp_path / "wheels")}
+    world.write(yard.host.data, world.parse({"shown": shown, "environment": {"PIP_FIND_LINKS": "/srv/wheels"}}))
     booted = yard.boot('tell read "$(cat "$PIP_FIND_LINKS/a.whl")"; sleep 1000')
     assert booted.told("read") == "canary"
 
@@ -23,9 +23,9 @@ def test_what_the_world_shows_is_there_in_the_next_machine(yard: Yard, tmp_path:
 def test_a_plain_machine_has_it_below_its_own_root(plain_yard: Yard, tmp_path: Path) -> None:
     (tmp_path / "wheels").mkdir()
     (tmp_path / "wheels" / "a.whl").write_text("canary")
-    world.write(plain_yard.host.data, world.parse({"shown": {"/opt/wheels": str(tmp_path / "wheels")}}))
+    world.write(plain_yard.host.data, world.parse({"shown": {"/srv/wheels": str(tmp_path / "wheels")}}))
     for _ in range(2):  # the second time it is there already
-        booted = plain_yard.boot('tell read "$(cat "$EMULATED_MACHINE_ROOT/opt/wheels/a.whl")"; sleep 1000', disk="d")
+        booted = plain_yard.boot('tell read "$(cat "$EMULATED_MACHINE_ROOT/srv/wheels/a.whl")"; sleep 1000', disk="d")
         assert booted.told("read") == "canary"
         booted.machine.kill()
 
@@ -50,7 +50,7 @@ def test_what_makes_no_sense_is_refused_by_name(tmp_path: Path, asked: dict[str,
 
 
 def test_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
-    asked = {"shown": {"/opt/x": str(tmp_path)}, "environment": {"A": "b"}}
+    asked = {"shown": {"/srv/x": str(tmp_path)}, "environment": {"A": "b"}}
     with running(tmp_path / "data") as emulator:
         assert emulator.call("POST", "/_emulator/world", asked).json() == asked
     with running(tmp_path / "data") as emulator:
