@@ -78,7 +78,7 @@ def _mount_root(spec: dict[str, Any]) -> str:
         linux.mount("machine", f"{disk}/root", "overlay", options=options + ",volatile")
     except OSError:  # a kernel before 5.10: each fsync inside goes to the disk
         linux.mount("machine", f"{disk}/root", "overlay", options=options)
-    _empty(f"{disk}/root/tmp")
+    _empty(os.path.join(disk, "root", "tmp"))
     return os.path.abspath(f"{disk}/root")
 
 
