@@ -106,6 +106,14 @@ def test_fields_cut_an_answer(api: Api) -> None:
     assert api.refused("GET", f"zones/{ZONE}?fields=(")[0] == 400
 
 
+def test_a_project_may_be_called_by_its_number_and_a_stranger_is_not_found(api: Api) -> None:
+    api.make()
+    by_number = api.get(f"zones/{ZONE}/instances/vm", project="424242424242")
+    assert by_number == api.instance()
+    answer = api.emulator.call("GET", f"/compute/v1/projects/strange/zones/{ZONE}/instances")
+    assert answer.status == 404 and "'projects/strange'" in answer.json()["error"]["message"]
+
+
 def test_places_know_each_other(api: Api) -> None:
     region = api.get(f"regions/{REGION}")
     zones = {one["name"]: one for one in api.get("zones?" + urlencode({"filter": f"region:{REGION}"}))["items"]}

@@ -68,22 +68,23 @@ class _Disks:
 
     def delete(self, request: Request) -> Response:
         found = self._found(request)
-        return change(self._compute, request, "delete", found, lambda: self._compute.disks.delete(found))
+        return change(self._compute, request, "delete", found, lambda: self._compute.disks.delete(self._found(request)))
 
     def resize(self, request: Request) -> Response:
         found = self._found(request)
         size = int(request.json().get("sizeGb") or 0)
 
         def act() -> None:
-            if size < int(found.document["sizeGb"]):
+            now = self._found(request)
+            if size < int(now.document["sizeGb"]):
                 words = f"New disk size '{size}' GB must be larger than existing size '{found.document['sizeGb']}' GB."
                 raise rules.refused("sizeGb", size, words)
             if size > SIZE_GB_MAX:
                 raise rules.refused("sizeGb", size, f"Disk size must be between 10 GB and {SIZE_GB_MAX} GB, inclusive.")
-            found.document["sizeGb"] = str(size)
-            self._compute.resources.save(found)
-            self._compute.usage.end(found)
-            self._compute.usage.begin_disk(found)
+            now.document["sizeGb"] = str(size)
+            self._compute.resources.save(now)
+            self._compute.usage.end(now)
+            self._compute.usage.begin_disk(now)
 
         return change(self._compute, request, "resizeDisk", found, act)
 
@@ -93,9 +94,10 @@ class _Disks:
         labels = rules.check_labels(body.get("labels"), "labels")
 
         def act() -> None:
-            rules.check_fingerprint(body.get("labelFingerprint"), found.document["labelFingerprint"], "labels")
-            found.document.update(labels=labels, labelFingerprint=fingerprint(labels))
-            self._compute.resources.save(found)
+            now = self._found(request)
+            rules.check_fingerprint(body.get("labelFingerprint"), now.document["labelFingerprint"], "labels")
+            now.document.update(labels=labels, labelFingerprint=fingerprint(labels))
+            self._compute.resources.save(now)
 
         return change(self._compute, request, "setLabels", found, act)
 

@@ -87,8 +87,9 @@ class _Images:
         self._check_own(found.project)
 
         def act() -> None:
-            images.deprecate(found, body)
-            self._compute.resources.save(found)
+            now = self._found(request)
+            images.deprecate(now, body)
+            self._compute.resources.save(now)
 
         return change(self._compute, request, "deprecate", found, act)
 
@@ -99,9 +100,10 @@ class _Images:
         labels = rules.check_labels(body.get("labels"), "labels")
 
         def act() -> None:
-            rules.check_fingerprint(body.get("labelFingerprint"), found.document["labelFingerprint"], "labels")
-            found.document.update(labels=labels, labelFingerprint=fingerprint(labels))
-            self._compute.resources.save(found)
+            now = self._found(request)
+            rules.check_fingerprint(body.get("labelFingerprint"), now.document["labelFingerprint"], "labels")
+            now.document.update(labels=labels, labelFingerprint=fingerprint(labels))
+            self._compute.resources.save(now)
 
         return change(self._compute, request, "setLabels", found, act)
 

@@ -97,8 +97,9 @@ class _Networks:
         found = self._found(request, "subnetworks")
 
         def act() -> None:
-            found.document["privateIpGoogleAccess"] = bool(request.json().get("privateIpGoogleAccess"))
-            self._compute.resources.save(found)
+            now = self._found(request, "subnetworks")
+            now.document["privateIpGoogleAccess"] = bool(request.json().get("privateIpGoogleAccess"))
+            self._compute.resources.save(now)
 
         return change(self._compute, request, "setPrivateIpGoogleAccess", found, act)
 
@@ -106,12 +107,13 @@ class _Networks:
         found = self._found(request, "firewalls")
 
         def act() -> None:
+            now = self._found(request, "firewalls")
             for name, value in request.json().items():
                 if value is None:
-                    found.document.pop(name, None)
+                    now.document.pop(name, None)
                 elif name not in ("id", "name", "kind", "selfLink", "creationTimestamp"):
-                    found.document[name] = value
-            self._compute.resources.save(found)
+                    now.document[name] = value
+            self._compute.resources.save(now)
 
         return change(self._compute, request, "patch", found, act)
 

@@ -76,7 +76,10 @@ class Builder:
         labels = rules.check_labels(body.get("labels"))
         items = rules.check_metadata(body.get("metadata"))
         if by:
-            items = [*(one for one in items if one["key"] != "created-by"), {"key": "created-by", "value": by}]
+            items = [
+                *(one for one in items if one["key"] != "created-by"),
+                {"key": "created-by", "value": links.numbered(by)},
+            ]
         tags = list((body.get("tags") or {}).get("items") or [])
         for at, tag in enumerate(tags):
             rules.check_name(tag, f"resource.tags.items[{at}]")

@@ -87,7 +87,7 @@ class Instances:
         """PROVISIONING now, RUNNING after the switch `boot_seconds`; `operation` ends then.
 
         `body` is that of `instances.insert` (bare names of machine types, disk types and accelerators are taken too, as in
-        templates). `by`: the URL of the group that makes it, which also becomes its metadata `created-by`. Raises ApiError
+        templates). `by`: the URL of the group that makes it, which its metadata name as `created-by`. Raises ApiError
         (400, 404, 409) or `Failure` (stock-out, quota); nothing is left behind then.
         """
         compute = self._compute

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from outlast_emulator.iam.state import PROJECT, PROJECT_NUMBER
+
 ROOT = "https://www.googleapis.com/compute/v1/"
 """Google's own in every link, wherever the emulator is: links are names, and outlive its port."""
 
 GLOBAL = "global"
+
+_NUMBERED = f"projects/{PROJECT_NUMBER}/"
 
 _FULL = re.compile(r"(?:https?://[^/]+/(?:compute/)?(?:v1|beta|alpha)/)?projects/([^/]+)/(.+)\Z")
 
@@ -48,6 +52,16 @@ def region_of(zone: str) -> str:
     return zone.rpartition("-")[0]
 
 
+def project_name(text: str) -> str:
+    """A project may be called by its number everywhere."""
+    return PROJECT if text == str(PROJECT_NUMBER) else text
+
+
+def numbered(url_or_path: str) -> str:
+    """`projects/424242424242/...`, as a machine's metadata name things."""
+    return url_or_path.removeprefix(ROOT).replace(f"projects/{PROJECT}/", _NUMBERED, 1)
+
+
 def last(text: str) -> str:
     """The name at the end of a URL or path."""
     return text.rstrip("/").rpartition("/")[2]
@@ -61,7 +75,7 @@ def parse(text: str, kind: str, project: str, scope: str) -> Link | None:
     """
     found = _FULL.match(text)
     if found:
-        project, text = found[1], found[2]
+        project, text = project_name(found[1]), found[2]
     parts = text.split("/")
     if parts[0] in ("zones", "regions") and len(parts) >= 3:
         scope, parts = "/".join(parts[:2]), parts[2:]

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 from outlast_emulator.compute import filters, links, places
 from outlast_emulator.compute.failures import Failure
+from outlast_emulator.compute.images import PUBLIC_PROJECTS
 from outlast_emulator.compute.model import Compute
-from outlast_emulator.compute.resources import Resource
+from outlast_emulator.compute.resources import Resource, missing
 from outlast_emulator.discovery.document import load
 from outlast_emulator.errors import invalid
+from outlast_emulator.iam.state import PROJECT
 from outlast_emulator.request import Request, decoded
 from outlast_emulator.response import Response, answer
 from outlast_emulator.routes import Operation, Route
@@ -34,15 +36,30 @@ def served(table: Mapping[str, Operation], *, slow: Iterable[str] = (), compute:
         method = methods[f"compute.{name}"]
         if compute is not None and method.verb == "DELETE":
             operation = _repeatable(compute, operation)
-        found.append(Route(method.id, method.verb, method.paths[0], _partial(operation), quick=name not in waiting))
+        call = _in_project(_partial(operation))
+        found.append(Route(method.id, method.verb, method.paths[0], call, quick=name not in waiting))
     return found
+
+
+def _in_project(operation: Operation) -> Operation:
+    """A project may be called by its number; one that is not there is not found."""
+
+    def call(request: Request) -> Response:
+        project = links.project_name(request.params["project"])
+        if project != PROJECT and project not in PUBLIC_PROJECTS:
+            raise missing(f"projects/{project}")
+        request.params["project"] = project
+        return operation(request)
+
+    return call
 
 
 def _repeatable(compute: Compute, operation: Operation) -> Operation:
     def call(request: Request) -> Response:
         if request.query("requestId"):
-            path = "/".join(decoded(part) for part in request.path.removeprefix("/compute/v1/").split("/"))
+            _, _, rest = request.path.removeprefix("/compute/v1/projects/").partition("/")
             project, request_id = request.params["project"], request.query("requestId")
+            path = "/".join(("projects", project, *map(decoded, rest.split("/"))))
             earlier = compute.operations.earlier(project, request_id, request.method_id, path)
             if earlier is not None:
                 return answer(earlier.document)
