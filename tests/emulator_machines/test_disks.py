@@ -130,3 +130,25 @@ def test_a_layer_goes_with_the_last_that_names_it(tmp_path: Path) -> None:
     disks.delete("e")
     assert list((tmp_path / "layers").iterdir()) == []
     assert list((tmp_path / "gone").iterdir()) == []
+
+
+def test_what_a_kill_left_half_made_is_gone_after_the_next_start(tmp_path: Path) -> None:
+    disks = Disks(tmp_path)
+    disks.make("d", None)
+    disks.save("d", "i")
+    (tmp_path / "gone" / "new-half").mkdir()
+    (tmp_path / "gone" / "half").mkdir()
+    (tmp_path / "layers" / "unnamed").mkdir()
+    Disks(tmp_path).clean()
+    assert list((tmp_path / "gone").iterdir()) == []
+    assert [path.name for path in (tmp_path / "layers").iterdir()] == disks.image_layers("i")
+    disks.make("e", "i")
+
+
+def test_an_image_that_is_saved_again_is_the_newer_one(either: Yard) -> None:
+    for word in ("first", "second"):
+        booted = either.boot(AT + f"echo {word} > x; tell up {word}; sleep 1000", disk="d")
+        booted.told("up")
+        booted.machine.kill()
+        either.host.copy_image("d", "i")
+    assert either.boot(READ, disk="new", image="i").told("read") == "second"

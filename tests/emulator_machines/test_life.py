@@ -180,3 +180,9 @@ def test_a_machine_that_cannot_be_made_says_why_and_frees_its_disk(yard: Yard) -
         yard.boot("sleep 1000", disk="d")
     upper.with_name("elsewhere").rename(upper)
     assert yard.boot("tell up yes", disk="d").told("up") == "yes"
+
+
+def test_plain_machines_are_said_to_be_plain_once(plain_yard: Yard, capfd: pytest.CaptureFixture[str]) -> None:
+    first, _ = plain_yard.boot("sleep 1000"), plain_yard.boot("sleep 1000")
+    assert capfd.readouterr().err.count("not isolated") == 1
+    until(lambda: "not isolated" in first.serial)

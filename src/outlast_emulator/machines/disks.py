@@ -106,7 +106,9 @@ class Disks:
         return sum(tree_bytes(self._data / "layers" / name) for name in self.image_layers(image_id))
 
     def clean(self) -> None:
-        """What a kill left half made or half deleted."""
+        """What a kill left half made or half deleted. For the start, when nothing is being made."""
+        for path in self._data.glob("gone/*"):
+            shutil.rmtree(path, ignore_errors=True)
         self._collect()
 
     def _image_path(self, image_id: str) -> Path:

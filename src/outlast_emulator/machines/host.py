@@ -23,6 +23,11 @@ from outlast_emulator.wire.gate import Gate
 SOURCES = Path(__file__).resolve().parents[2]
 START = "import sys; sys.path.insert(0, sys.argv[1]); from outlast_emulator.machines import launch; launch.main(int(sys.argv[2]))"
 
+NOT_ISOLATED = (
+    "note: machines are plain processes of yours, not isolated: their scripts can do what you can\n"
+    "hint: as root on Linux each has a disk and a network of its own\n"
+)
+
 Listen = Callable[[socket.socket, Gate], Callable[[], None]]
 """Serves the emulator's APIs on one more socket; returns what ends that."""
 
@@ -48,6 +53,7 @@ class MachineHost:
         self.data = data.resolve()
         self.kind = kind or ("isolated" if sys.platform == "linux" and os.geteuid() == 0 else "plain")
         self._listen = listen
+        self._has_said = False
         self._lock = threading.Lock()
         self._machines: dict[str, Machine] = {}
         self.disks = Disks(self.data, flat=self.kind == "plain")
@@ -92,6 +98,9 @@ class MachineHost:
         """Returns when it is up, before its startup script has done anything. `on_exit` is called once, by a thread of the
         machine's own, when it ends by itself or by `soft_off`; not after `kill`."""
         disk = self.disks.path(boot.disk_id)
+        if self.kind == "plain" and not self._has_said:
+            self._has_said = True
+            sys.stderr.write(NOT_ISOLATED)
         with self._lock:
             if boot.disk_id in self._machines:
                 raise DiskInUse(f"machine `{self._machines[boot.disk_id].name}` runs on disk `{boot.disk_id}`")
