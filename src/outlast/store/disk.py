@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 
 from outlast.errors import Damaged, Denied, OutlastError, StoreError, StoreFull, StoreUnavailable, UsageError
+from outlast.store.direct import write_directly
 
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
@@ -22,7 +23,7 @@ class Disk:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
 
     def write(self, file: int, data: bytes) -> None:
-        view = memoryview(data)
+        view = memoryview(data)[write_directly(file, data) :]
         while view:
             view = view[os.write(file, view) :]
 
