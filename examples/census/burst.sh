@@ -16,7 +16,7 @@ env=()
 if [ -n "${STORAGE_EMULATOR_HOST:-}" ]; then env=(--env "STORAGE_EMULATOR_HOST=$STORAGE_EMULATOR_HOST"); fi
 
 echo "== the data"
-python get_data.py "${CENSUS_DATA:=census}"
+python3 get_data.py "${CENSUS_DATA:=census}"
 outlast push --bucket "$bucket" "$CENSUS_DATA" census
 
 echo "== a large Spot machine, until the search is done"
@@ -24,7 +24,7 @@ outlast run --on compute --bucket "$bucket" --job-id "$job" --machine-type "$mac
     train.py -- --cv-iterations "$iterations" --model-output-path "$model"
 
 echo "== the model, evaluated here"
-python train.py --mode evaluate --census-data-path "$CENSUS_DATA" --model-output-path "$model"
+python3 train.py --mode evaluate --census-data-path "$CENSUS_DATA" --model-output-path "$model"
 
 echo "== what is still paid for"
 outlast audit

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -66,6 +67,9 @@ def scored(task: Task, plan: list[Fit], state: outlast.State, workers: int) -> I
         fits = {pool.submit(fit_one, fit): fit for fit in left}
         for future in as_completed(fits):
             yield fits[future], future.result()
+    except BrokenProcessPool as error:
+        hint = "`--workers N` fits fewer at a time; what is scored is kept for a resume"
+        raise SystemExit(f"error: a worker was killed, perhaps for want of memory\n\nhint: {hint}") from error
     finally:
         # Who is told to leave does not wait for fits that nobody will ask for.
         pool.shutdown(wait=False, cancel_futures=True)

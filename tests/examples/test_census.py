@@ -121,26 +121,42 @@ def test_a_search_of_nothing_is_refused(census: Path, tmp_path: Path) -> None:
     assert ran.code == 1 and "--cv-iterations 0" in ran.err
 
 
-def test_a_search_that_is_killed_leaves_no_process_behind(census: Path, tmp_path: Path) -> None:
-    mark = f"census-{os.getpid()}"
+def begin_search(census: Path, cwd: Path, mark: str) -> subprocess.Popen[bytes]:
+    """One that would take long; returns when it has scored a candidate."""
     command = [sys.executable, str(EXAMPLES / "census/train.py"), "--census-data-path", str(census)]
     search = subprocess.Popen(
         [*command, "--cv-iterations", "500"],
-        cwd=tmp_path,
+        cwd=cwd,
         env={**os.environ, "CENSUS_MARK": mark},
         stdout=subprocess.PIPE,
-        start_new_session=True,
+        stderr=subprocess.PIPE,
     )
     assert search.stdout is not None
     while not search.stdout.readline().startswith(b"candidate"):
         assert search.poll() is None
+    return search
+
+
+def test_a_search_that_is_killed_leaves_no_process_behind(census: Path, tmp_path: Path) -> None:
+    mark = f"killed-{os.getpid()}"
+    search = begin_search(census, tmp_path, mark)
     assert len(marked(mark)) >= 2, "there were no workers"
-    search.send_signal(signal.SIGKILL)
-    search.wait(SECONDS_MAX)
+    search.kill()
+    search.communicate(timeout=SECONDS_MAX)
     until = SYSTEM.monotonic() + SECONDS_MAX
     while marked(mark):
         assert SYSTEM.monotonic() < until, f"still there: {marked(mark)}"
         SYSTEM.sleep(0.05)
+
+
+def test_a_search_whose_worker_was_killed_ends_and_says_so(census: Path, tmp_path: Path) -> None:
+    mark = f"bereft-{os.getpid()}"
+    search = begin_search(census, tmp_path, mark)
+    workers = [pid for pid in marked(mark) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(workers[0], signal.SIGKILL)
+    _, said = search.communicate(timeout=SECONDS_MAX)
+    assert search.returncode == 1
+    assert b"error: a worker was killed" in said and b"hint: `--workers N`" in said, said
 
 
 def marked(mark: str) -> list[int]:

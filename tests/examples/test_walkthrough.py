@@ -124,7 +124,7 @@ def test_burst_training_from_the_data_to_the_evaluation_with_its_machine_taken_a
 def test_survival_training_on_machines_that_are_taken_away_five_times(
     cloud: Running, customer: User, census: Path, tmp_path: Path
 ) -> None:
-    args = ("--epochs", "60")
+    args = ("--epochs", "12")
     run = ("run", "--on", "compute", "--job-id", "sgd", "--dataset", str(census), "train.py", "--", *args)
     running_job = subprocess.Popen(
         [*OUTLAST, *run],
