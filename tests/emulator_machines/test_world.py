@@ -33,9 +33,11 @@ def test_a_plain_machine_has_it_below_its_own_root(plain_yard: Yard, tmp_path: P
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
-        ({"visible": {}}, "`visible`; there are shown, environment"),
+        ({"visible": {}}, "`visible`; there are shown, environment, room_bytes"),
         ({"shown": ["/x"]}, "`shown`"),
         ({"environment": {"A": 1}}, "`environment`"),
+        ({"room_bytes": "1G"}, "`room_bytes`"),
+        ({"room_bytes": -1}, "-1"),
         ({"shown": {"opt": "/usr"}}, "`opt`"),
         ({"shown": {"/": "/usr"}}, "`/`"),
         ({"shown": {"/a/../b": "/usr"}}, "`/a/../b`"),
@@ -46,11 +48,19 @@ def test_what_makes_no_sense_is_refused_by_name(tmp_path: Path, asked: dict[str,
     with running(tmp_path) as emulator:
         answer = emulator.call("POST", "/_emulator/world", asked)
         assert answer.status == 400 and named in answer.json()["error"]["message"]
-        assert emulator.call("GET", "/_emulator/world").json() == {"shown": {}, "environment": {}}
+        assert emulator.call("GET", "/_emulator/world").json() == {"shown": {}, "environment": {}, "room_bytes": 0}
+
+
+def test_a_disk_can_be_full(yard: Yard) -> None:
+    world.write(yard.host.data, world.parse({"room_bytes": 2 << 20}))
+    booted = yard.boot(
+        'head -c 5000000 /dev/zero > /var/lib/x 2>/run/why; tell why "$(head -c 200 /run/why) ($?)"; sleep 1000'
+    )
+    assert "No space left on device" in booted.told("why")
 
 
 def test_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
-    asked = {"shown": {"/srv/x": str(tmp_path)}, "environment": {"A": "b"}}
+    asked = {"shown": {"/srv/x": str(tmp_path)}, "environment": {"A": "b"}, "room_bytes": 7}
     with running(tmp_path / "data") as emulator:
         assert emulator.call("POST", "/_emulator/world", asked).json() == asked
     with running(tmp_path / "data") as emulator:

@@ -149,6 +149,7 @@ class MachineHost:
                 "disk": boot.disk_id,
                 "hidden": self._hidden,
                 "layers": self.disks.layers(boot.disk_id),
+                "room_bytes": around.room_bytes,
                 "api_port": boot.api_port,
                 "environment": {**boot.environment, **around.environment},
                 "shown": {**around.shown, **boot.shown},

@@ -73,13 +73,24 @@ def _mount_root(spec: dict[str, Any]) -> str:
             "below", f"{disk}/below", "overlay", linux.MS_RDONLY, f"lowerdir={':'.join(layers)},redirect_dir=on"
         )
         layers = [*(f"layers/{layer}" for layer in spec["layers"]), f"{disk}/below"]
-    options = f"lowerdir={':'.join(layers)},upperdir={disk}/upper,workdir={disk}/work,redirect_dir=on,index=off"
+    top = _small(disk, spec["room_bytes"]) if spec["room_bytes"] else disk
+    options = f"lowerdir={':'.join(layers)},upperdir={top}/upper,workdir={top}/work,redirect_dir=on,index=off"
     try:
         linux.mount("machine", f"{disk}/root", "overlay", options=options + ",volatile")
     except OSError:  # a kernel before 5.10: each fsync inside goes to the disk
         linux.mount("machine", f"{disk}/root", "overlay", options=options)
     _empty(os.path.join(disk, "root", "tmp"))
     return os.path.abspath(f"{disk}/root")
+
+
+def _small(disk: str, room_bytes: int) -> str:
+    """A place for so many bytes, and new at every boot: for tests of what happens when a disk is full."""
+    place = f"{disk}/small"
+    os.makedirs(place, mode=0o700, exist_ok=True)
+    linux.mount("small", place, "tmpfs", options=f"mode=700,size={room_bytes}")
+    os.makedirs(f"{place}/upper", mode=0o755)
+    os.makedirs(f"{place}/work", mode=0o700)
+    return place
 
 
 def _own_scripts(root: str) -> Script | None:

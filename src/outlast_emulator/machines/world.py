@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
 NAME = "world.json"
-FIELDS = ("shown", "environment")
+FIELDS = ("shown", "environment", "room_bytes")
 
 
 @dataclass
@@ -28,6 +28,8 @@ class World:
     shown: dict[str, str] = field(default_factory=dict)
     """Path inside -> directory of this computer, to be read there."""
     environment: dict[str, str] = field(default_factory=dict)
+    room_bytes: int = 0
+    """Not 0: the disk of an isolated machine has room for so many bytes and is new at every boot."""
 
 
 def read(host_data: Path) -> World:
@@ -49,7 +51,7 @@ def parse(document: dict[str, Any]) -> World:
     unknown = sorted(set(document) - set(FIELDS))
     if unknown:
         raise ValueError(f"unknown field `{unknown[0]}`; there are {', '.join(FIELDS)}")
-    for name in FIELDS:
+    for name in ("shown", "environment"):
         values = document.get(name, {})
         if not isinstance(values, dict) or not all(isinstance(one, str) for one in values.values()):
             raise ValueError(f"`{name}` is an object of strings")
@@ -58,7 +60,10 @@ def parse(document: dict[str, Any]) -> World:
             raise ValueError(f"`{inside}` is no place inside a machine; an absolute path is")
         if not Path(path).is_absolute() or not Path(path).is_dir():
             raise ValueError(f"`{path}` is no directory of this computer")
-    return World(dict(document.get("shown", {})), dict(document.get("environment", {})))
+    room_bytes = document.get("room_bytes", 0)
+    if type(room_bytes) is not int or room_bytes < 0:
+        raise ValueError(f"`room_bytes` is a number of bytes, or 0 for no limit; not {room_bytes!r}")
+    return World(dict(document.get("shown", {})), dict(document.get("environment", {})), room_bytes)
 
 
 def routes(emulator: Emulator) -> Iterable[Route]:
