@@ -5,7 +5,17 @@ from __future__ import annotations
 from outlast_emulator.sources import SOURCES, WORDS
 from tools import emulator_table
 
-CLIENTS = ("gcloud storage", "gcsfs", "google-auth", "google-cloud-storage", "gsutil", "obstore", "rclone")
+CLIENTS = (
+    "gcloud compute",
+    "gcloud storage",
+    "gcsfs",
+    "google-auth",
+    "google-cloud-compute",
+    "google-cloud-storage",
+    "gsutil",
+    "obstore",
+    "rclone",
+)
 
 
 def test_every_served_method_says_where_its_behaviour_is_from() -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from outlast_emulator.testing import Running, running
+from tests.emulator_clients import used
 
 PROJECT = "emulated"
 REGION = "us-central1"
@@ -98,12 +99,20 @@ class Api:
         return answer.json()
 
 
+def note_calls(emulator: Running, request: pytest.FixtureRequest) -> None:
+    """What a foreign client has called is compared with what is written in emulator_clients/used.json."""
+    client = getattr(request.module, "CLIENT", "")
+    if client:
+        used.compare(emulator, 0, client, request.node.name, getattr(request.module, "PINNED", True))
+
+
 @pytest.fixture
-def emulator(tmp_path: Path) -> Iterator[Running]:
+def emulator(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
     """Instances are records only."""
     with running(tmp_path / "emulator", time_scale=TIME_SCALE) as found:
         found.switch(machines=False)
         yield found
+        note_calls(found, request)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from google.cloud import compute_v1
 from outlast_emulator.testing import Running
 from tests.emulator_compute.conftest import IMAGE, PROJECT, REGION, ZONE, Api
 
+CLIENT = "google-cloud-compute"
 HERE = {"project": PROJECT, "zone": ZONE}
 VM = {**HERE, "instance": "vm"}
 
