@@ -77,6 +77,8 @@ def test_one(): raise ValueError
 def test_a_skipped_test_fails_in_ci_and_only_there(
     tmp_path: Path, workers: str, text: str, in_ci: str, passes: bool
 ) -> None:
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "requests_sent.py", tmp_path / "tests")
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     (tmp_path / "test_it.py").write_text(text)
     command = [
