@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from typing import Any
 from uuid import uuid4
 
@@ -202,3 +204,32 @@ def test_what_is_not_served_answers_501_with_its_name(api: Api) -> None:
         "The emulator does not implement `compute.instances.suspend`.",
     )
     assert api.refused("GET", "global/licenses")[0] == 501
+
+
+def test_an_answer_that_was_lost_is_found_again_by_its_request_id(api: Api) -> None:
+    request_id = uuid4()
+    fault = api.emulator.fault("compute.instances.insert", "lost")
+    with pytest.raises((ConnectionError, HTTPException)):
+        api.post(f"{HERE}?requestId={request_id}", body())
+    assert api.emulator.used_up(fault)
+    again = api.post(f"{HERE}?requestId={request_id}", body())
+    assert "error" not in api.done(again) and api.instance()["status"] == "RUNNING"
+    assert [one["operationType"] for one in api.get(f"zones/{ZONE}/operations")["items"]] == ["insert"]
+    for status in (500, 503):
+        api.emulator.fault("compute.instances.delete", "error_after", status=status)
+        leaving = uuid4()
+        assert api.refused("DELETE", f"{HERE}/vm?requestId={leaving}")[0] == status
+        api.done(api.delete(f"{HERE}/vm?requestId={leaving}"))
+        api.make()
+
+
+def test_many_who_ask_for_one_name_at_once_get_one_instance(api: Api) -> None:
+    with ThreadPoolExecutor(8) as crew:
+        answers = list(
+            crew.map(lambda _: api.emulator.call("POST", f"/compute/v1/projects/{PROJECT}/{HERE}", body()), range(8))
+        )
+    assert sorted(answer.status for answer in answers) == [200] + [409] * 7
+    with ThreadPoolExecutor(8) as crew:
+        path = f"/compute/v1/projects/{PROJECT}/{HERE}?requestId={uuid4()}"
+        answers = list(crew.map(lambda _: api.emulator.call("POST", path, body("other")), range(8)))
+    assert len({answer.json()["name"] for answer in answers}) == 1
