@@ -18,8 +18,8 @@ from outlast.testing.engine_place import Place
 from outlast_emulator.testing import Running
 
 REGION = "us-central1"
-TIME_SCALE = 0.01
-"""Notices, boots and repairs take a hundredth of Google's time."""
+TIME_SCALE = 0.02
+"""Notices, boots and repairs take a fiftieth of Google's time."""
 
 MACHINE = Rented(
     project="emulated",

@@ -48,7 +48,7 @@ end_group() {
     status=$(call DELETE "$group")
     say "asked for the end of the group: $status"
     [ "$status" = 404 ] && break
-    sleep 30
+    sleep $((try < 5 ? 1 << try : 30))
   done
   poweroff_now
 }
