@@ -67,6 +67,9 @@ class Switches:
     status_lag_seconds: float = 0.0
     """How late the API notices that a machine died without being asked to; 210 has been seen."""
 
+    instance_admin_manages_groups: bool = True
+    """`roles/compute.instanceAdmin.v1` carries the permissions of managed groups."""
+
     stockout_refused_at_once: bool = False
     """Without capacity an insert is answered 403; off: its operation ends with the error."""
 

@@ -127,6 +127,17 @@ def test_roles_permit_what_google_says(api: Api, role: str, may: tuple[str, str]
     assert api.refused(*may_not, asked)[0] == 403
 
 
+def test_whether_an_instance_admin_manages_groups_is_a_switch(api: Api) -> None:
+    login(api, "roles/compute.instanceAdmin.v1")
+    groups = f"regions/{REGION}/instanceGroupManagers"
+    api.get(groups)
+    api.emulator.switch(instance_admin_manages_groups=False)
+    assert "compute.instanceGroupManagers.list" in api.refused("GET", groups)[2]
+    api.get(HERE)
+    api.emulator.switch(instance_admin_manages_groups=True)
+    api.get(groups)
+
+
 def test_googles_own_images_are_everybodys_to_use_and_nobodys_to_change(api: Api) -> None:
     answer = api.emulator.call(
         "POST", "/compute/v1/projects/debian-cloud/global/images", {"name": "x", "sourceImage": IMAGE}

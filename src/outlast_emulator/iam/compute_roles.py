@@ -66,13 +66,17 @@ _MACHINES = _of(
     "instances", "instanceTemplates", "instanceGroups", "instanceGroupManagers", "autoscalers", "disks", "images"
 )
 
+INSTANCE_ADMIN = "roles/compute.instanceAdmin.v1"
+GROUPS = _of("instanceGroupManagers", "autoscalers")
+"""Whether an instance admin has these is not settled: switch `instance_admin_manages_groups`."""
+
 PERMITTED: dict[str, frozenset[str]] = {
     "roles/owner": ALL,
     "roles/editor": ALL,
     "roles/viewer": _READING | {"compute.instances.getGuestAttributes"},
     "roles/compute.admin": ALL | _PROJECT,
     "roles/compute.viewer": _READING | _PROJECT,
-    "roles/compute.instanceAdmin.v1": _MACHINES
+    INSTANCE_ADMIN: _MACHINES
     | _PLACES
     | _OPERATIONS
     | _NETWORK_USE

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from outlast_emulator.clock import Clock
+from outlast_emulator.iam.compute_roles import GROUPS, INSTANCE_ADMIN
 from outlast_emulator.iam.roles import ROLES
 from outlast_emulator.iam.state import PROJECT, State
 from outlast_emulator.switches import Switches
@@ -56,6 +57,8 @@ class Policy:
         if document is not self._document or len(self._known) > 10_000:
             self._known = {}
             self._document = document
+        if permission in GROUPS:  # a switch decides, which may change at any time
+            return self._decide(member, permission, resource)
         key = (member, permission, resource)
         known = self._known.get(key)
         if known is None:
@@ -81,7 +84,10 @@ class Policy:
         custom = self._document["roles"].get(role)
         if custom is not None:
             return () if custom["deleted"] or custom["stage"] == "DISABLED" else custom["permissions"]
-        return ROLES.get(role, ())
+        found = ROLES.get(role, frozenset())
+        if role == INSTANCE_ADMIN and not self._switches.instance_admin_manages_groups:
+            return found - GROUPS
+        return found
 
     def _decide(self, member: str, permission: str, resource: str) -> bool:
         policies = self._document["policies"]
