@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from outlast_emulator.compute import instances
@@ -325,3 +327,33 @@ def test_a_death_that_the_api_learns_of_late_is_repaired_late(world: World) -> N
     assert found is not None and found.status == "RUNNING"
     assert [member.action for member in world.found().members] == ["NONE"]
     world.successor(first)
+
+
+def test_a_death_that_nobody_was_told_of_is_seen_at_the_next_start(world: World) -> None:
+    world.template()
+    world.group()
+    (first,) = world.running()
+    world.compute.scheduler.close()
+    world.compute.disks.let_go(first)
+    world.compute.resources.remove(first)
+    world.reborn()
+    world.successor(first)
+
+
+def test_an_attempt_that_fails_halfway_leaves_nothing_behind(world: World) -> None:
+    made, failing = world.compute.instances.create, True
+
+    def create(*arguments: Any, **named: Any) -> Any:
+        instance = made(*arguments, **named)
+        if failing:
+            raise Failure("INTERNAL_ERROR", "its host failed", 503)
+        return instance
+
+    world.compute.instances.create = create  # type: ignore[method-assign]
+    world.template()
+    world.group()
+    until(lambda: world.found().attempts)
+    assert world.instances() == []
+    assert world.compute.resources.list("disks", PROJECT) == []
+    failing = False
+    world.running()

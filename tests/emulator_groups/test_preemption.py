@@ -218,3 +218,17 @@ def test_or_the_machine_is_made_and_ended_at_once(world: World) -> None:
     world.template(scheduling=spot(terminationTime="2001-01-01T00:00:00Z", instanceTerminationAction="DELETE"))
     world.group()
     until(lambda: world.found().document["targetSize"] == 0 and not world.instances())
+
+
+def test_a_deadline_of_an_earlier_life_does_not_end_the_next(world: World) -> None:
+    world.switches.boot_seconds = 0.0
+    machine = alone(world, **spot(maxRunDuration={"seconds": "300"}, instanceTerminationAction="STOP"))
+    (earlier,) = [task for task in world.compute.scheduler.waiting() if task[2] == "deadlines.reached"]
+    until(lambda: world.clock.now() > earlier[1] - 1.5)
+    world.compute.instances.end(machine, "stopped", grace_seconds=0)
+    until(lambda: status(world, machine) == "TERMINATED")
+    world.compute.instances.start(machine)
+    until(lambda: status(world, machine) == "RUNNING")
+    until(lambda: earlier[0] not in [task[0] for task in world.compute.scheduler.waiting()])
+    assert status(world, machine) == "RUNNING"
+    until(lambda: status(world, machine) == "TERMINATED")

@@ -285,3 +285,18 @@ def test_what_the_emulator_has_nothing_of_is_not_taken_in_silence(body: dict[str
     with pytest.raises(ApiError) as refusal:
         filled(body)
     assert refusal.value.status == status
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:01:00Z", 60.0),
+        ("1970-01-01T00:01:00.5Z", 60.5),
+        ("1970-01-01T01:01:00.123456789+01:00", 60.123456789),
+        ("1970-01-01", None),
+        ("1970-01-01T00:01:00", None),
+        ("1970-13-01T00:01:00Z", None),
+    ],
+)
+def test_a_time_is_read_as_rfc_3339_has_it(text: str, seconds: float | None) -> None:
+    assert scheduling_rules.parse_time(text) == (None if seconds is None else pytest.approx(seconds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from outlast_emulator.compute.rules import refused
 from outlast_emulator.errors import invalid
 from outlast_emulator.switches import Switches
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
 
 SPOT = "SPOT"
 STANDARD = "STANDARD"
@@ -67,11 +70,15 @@ def deadline_at(scheduling: Mapping[str, Any], running_at: float, scale: float =
 
 def parse_time(text: str) -> float | None:
     """Seconds since 1970 of a time in RFC 3339; None: it is none."""
+    found = _TIME.fullmatch(text.strip().upper())
+    if found is None:
+        return None
+    whole, fraction, zone = found.groups()
     try:
-        moment = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(whole.replace(" ", "T") + ("+00:00" if zone == "Z" else zone))
     except ValueError:
         return None
-    return None if moment.tzinfo is None else moment.astimezone(timezone.utc).timestamp()
+    return moment.astimezone(timezone.utc).timestamp() + float(fraction or 0)
 
 
 def check(
