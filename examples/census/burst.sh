@@ -12,15 +12,15 @@ job="census-$(date +%Y%m%d-%H%M%S)"
 model="gs://$bucket/$job.model"
 
 # A job of an emulated cloud finds its bucket there too.
-env=()
-if [ -n "${STORAGE_EMULATOR_HOST:-}" ]; then env=(--env "STORAGE_EMULATOR_HOST=$STORAGE_EMULATOR_HOST"); fi
+cloud=()
+if [ -n "${STORAGE_EMULATOR_HOST:-}" ]; then cloud=(--env "STORAGE_EMULATOR_HOST=$STORAGE_EMULATOR_HOST"); fi
 
 echo "== the data"
 python3 get_data.py "${CENSUS_DATA:=census}"
 outlast push --bucket "$bucket" "$CENSUS_DATA" census
 
 echo "== a large Spot machine, until the search is done"
-outlast run --on compute --bucket "$bucket" --job-id "$job" --machine-type "$machine_type" "${env[@]}" --dataset census \
+outlast run --on compute --bucket "$bucket" --job-id "$job" --machine-type "$machine_type" ${cloud[@]+"${cloud[@]}"} --dataset census \
     train.py -- --cv-iterations "$iterations" --model-output-path "$model"
 
 echo "== the model, evaluated here"

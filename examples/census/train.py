@@ -32,7 +32,8 @@ def main(
 
     --census-data-path: the directory or gs:// URL of adult.data and adult.test; the job's dataset if not said.
     --model-output-path: where the model goes, or comes from: a file or a gs:// URL; the job's outputs if not said.
-    --cv-iterations: how many candidates the randomized search tries.
+    --cv-iterations: how many candidates the randomized search tries, each on three folds.
+    --model: whose gradient-boosted trees.
     --rows: learn from the first so many people only, to try things out; 0: all.
     --workers: how many models are fitted at a time; 0: as many as there are cores.
     """
