@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from outlast_emulator.machines import leftovers
 from outlast_emulator.machines.host import MachineHost
+from outlast_emulator.testing import Running, start_process
 from tests.emulator_machines.conftest import TELL, Yard, until
 
 HOLDER = """
@@ -125,3 +127,36 @@ def test_fifty_machines_run_at_once(yard: Yard) -> None:
     assert sum(one.machine.alive() for one in booted) == 50
     yard.host.close()
     assert not any(one.machine.alive() for one in booted)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_emulator_that_is_ended_takes_its_instances_with_it(number: int, yard: Yard, tmp_path: Path) -> None:
+    process = start_process(tmp_path / "data", time_scale=0.01)
+    assert process.stdout is not None and process.stdin is not None
+    emulator = Running(json.loads(process.stdout.readline())["url"], tmp_path / "data")
+    disk = {"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"}}
+    place = "zones/us-central1-a"
+    body = {"name": "m1", "machineType": f"{place}/machineTypes/e2-standard-4", "disks": [disk]}
+    body["networkInterfaces"] = [{"network": "global/networks/default"}]
+    assert emulator.call("POST", f"/compute/v1/projects/emulated/{place}/instances", body).status == 200
+    machine = until(
+        lambda: [one for one in emulator.call("GET", "/_emulator/machines").json()["machines"] if one["pid"]]
+    )
+    process.send_signal(number)
+    process.wait(30)
+    until(lambda: not leftovers.started_at(machine[0]["pid"]))
+    process.stdout.close()
+    process.stdin.close()
+
+
+@pytest.mark.parametrize("kind", ["isolated", "plain"])
+def test_signals_that_the_emulator_blocks_reach_its_machines(kind: str, yard: Yard, plain_yard: Yard) -> None:
+    """As the emulator's own process blocks them, to wait for one."""
+    chosen = yard if kind == "isolated" else plain_yard
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    try:
+        booted = chosen.boot('tell blocked "$(grep SigBlk /proc/self/status)"; sleep 1000')
+        assert int(booted.told("blocked").split()[1], 16) == 0
+        booted.machine.kill()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -158,6 +158,11 @@ class Machine:
             on_exit()
 
     def _pull_the_plug(self) -> None:
+        """A machine ends with its connection."""
+        try:
+            self._lines.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # it is gone already
         self._launcher.send_signal(signal.SIGTERM)
 
     def tell(self, message: dict[str, object]) -> None:
