@@ -18,6 +18,7 @@ from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit
 from outlast.jobs.world import World
 from outlast.results.logs import PieceKind, read_log
+from outlast.spec.spec import Drill
 from outlast_emulator.testing import Running
 
 STEPS = 60
@@ -85,7 +86,12 @@ class Schedule:
             self.happened.append(f"fault {fault}")
         (directory / "train.py").write_text(TRAINER)
         asked = Asked(
-            "train.py", directory=str(directory), on="compute", home="gs://schedules", job_id=f"job-{self.seed}"
+            "train.py",
+            directory=str(directory),
+            on="compute",
+            home="gs://schedules",
+            job_id=f"job-{self.seed}",
+            drill=Drill(save_steps=4),
         )
         job = submit(world, asked).job
         events: list[Callable[[Emulated], None]] = self.random.choices(EVENTS, k=self.random.randint(1, 3))

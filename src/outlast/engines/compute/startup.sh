@@ -119,7 +119,7 @@ if [ "$count" -gt "$boots_max" ]; then
 fi
 
 python=
-for one in python3 python3.13 python3.12 python3.11 python3.10 /opt/conda/bin/python3; do
+for one in python3 python3.13 python3.12 python3.11 python3.10; do
   if "$one" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
     python=$(command -v "$one")
     break
