@@ -187,6 +187,8 @@ def test_the_api_notices_an_unasked_death_as_late_as_a_switch_says(api: Api) -> 
     api.control("POST", "preempt", {"instance": "vm", "notice_seconds": 0})
     until(lambda: not api.control("GET", "machines")["machines"][0]["alive"])
     assert api.instance()["status"] == "RUNNING"
+    api.done(api.delete(f"{HERE}/vm"))
+    assert api.refused("GET", f"{HERE}/vm")[0] == 404, "whoever deletes it does not wait for that"
 
 
 def test_unknown_zones_and_regions_are_named(api: Api) -> None:

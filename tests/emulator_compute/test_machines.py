@@ -91,6 +91,21 @@ def test_reboot_and_reset_keep_the_disk_and_the_instance(real: Api) -> None:
     assert (now["status"], now["id"]) == ("RUNNING", made["id"])
 
 
+def test_a_machine_that_is_shutting_down_can_still_be_killed_at_once(real: Api) -> None:
+    stay = "#!/bin/bash\necho going down\nsleep 600\n"
+    items = [{"key": "startup-script", "value": IDLE + "echo up"}, {"key": "shutdown-script", "value": stay}]
+    real.make(metadata={"items": items})
+    said(real, "up")
+    real.emulator.call("POST", "/_emulator/switches", {"delete_seconds": 0.0})
+    assert real.emulator.inside is not None
+    real.emulator.inside.clock.scale = 10.0  # its shutdown may take twenty minutes
+    operation = real.delete(f"{HERE}/vm")
+    said(real, "going down")
+    real.control("POST", "machines/kill", {"instance": "vm"})
+    real.done(operation)
+    assert real.refused("GET", f"{HERE}/vm")[0] == 404
+
+
 def test_an_image_is_a_saved_disk(real: Api) -> None:
     real.make(metadata={"items": [{"key": "startup-script", "value": "#!/bin/bash\necho kept > /saved\npoweroff\n"}]})
     until(lambda: real.instance()["status"] == "TERMINATED")

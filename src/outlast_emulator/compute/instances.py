@@ -51,6 +51,7 @@ class Instances:
         self.on_gone: list[Callable[[Instance, str], None]] = []
         compute.scheduler.on("instances.boot", self._boot, slow=True)
         compute.scheduler.on("instances.off", self._off, slow=True)
+        compute.scheduler.on("instances.kill", self._kill, slow=True)
         compute.scheduler.on("instances.ended", self._ended)
 
     # ------------------------------------------------------------------------------------------------------- finding
@@ -133,7 +134,7 @@ class Instances:
         """Soft-off with `grace_seconds` of Google's time (None: 30 for Spot, 120 else; 0: SIGKILL at once), then TERMINATED or removed.
 
         `on_gone(instance, why)` follows. An instance that is ending already keeps its first reason; a later `delete` is
-        added to it. `by` is kept in `instance.state["ended_by"]`.
+        added to it, and a later `grace_seconds` of 0 kills it now. `by` is kept in `instance.state["ended_by"]`.
         """
         compute = self._compute
         if grace_seconds is None:
@@ -145,6 +146,11 @@ class Instances:
             if ending is not None:
                 ending["operations"] += numbers
                 ending["delete"] = ending["delete"] or delete
+                if ending.get("off"):  # the API was about to notice late: whoever asks for the end makes it look
+                    wait = compute.switches.delete_seconds if ending["delete"] else 0.0
+                    compute.scheduler.later(wait, "instances.ended", number=found.id)
+                elif grace_seconds == 0:
+                    compute.scheduler.later(0, "instances.kill", number=found.id)
             elif found.status == "TERMINATED" and not delete:
                 self._end_operations(numbers)
                 return
@@ -273,19 +279,32 @@ class Instances:
     def _off(self, number: int) -> None:
         compute = self._compute
         found = compute.resources.by_id(number)
-        if found is None:
+        ending = found.state.get("ending") if found is not None else None
+        if found is None or ending is None:
             return
-        guest = self._guests.pop(number, None)
-        ending = found.state["ending"]
+        guest = self._guests.get(number)
         if guest is not None:
             if ending["grace"] > 0 and not found.document.get("scheduling", {}).get("skipGuestOsShutdown"):
                 guest.soft_off(compute.clock.scaled(ending["grace"]))
             guest.kill()
-        compute.usage.end_machine(found, preempted=ending["why"] == PREEMPTED)
-        lag = compute.switches.status_lag_seconds if ending["why"] in UNASKED else 0.0
-        if ending["delete"]:
-            lag += compute.switches.delete_seconds
-        compute.scheduler.later(lag, "instances.ended", number=number)
+            self._guests.pop(number, None)
+        with compute.database.write():
+            found = compute.resources.by_id(number)
+            if found is None or "ending" not in found.state:
+                return
+            ending = found.state["ending"]
+            ending["off"] = True
+            compute.resources.save(found)
+            compute.usage.end_machine(found, preempted=ending["why"] == PREEMPTED)
+            lag = compute.switches.status_lag_seconds if ending["why"] in UNASKED else 0.0
+            if ending["delete"]:
+                lag += compute.switches.delete_seconds
+            compute.scheduler.later(lag, "instances.ended", number=number)
+
+    def _kill(self, number: int) -> None:
+        guest = self._guests.get(number)
+        if guest is not None:
+            guest.kill()
 
     def _ended(self, number: int) -> None:
         compute = self._compute
