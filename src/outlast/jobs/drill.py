@@ -167,6 +167,11 @@ def prepare(
     engine = world.engine(asked.on or ENGINE_DEFAULT)
     if not engine.capabilities.preempts:
         raise UsageError(f"the engine `{engine.name}` cannot be drilled", hint=f"`--on {ENGINE_DEFAULT}` can")
+    if engine.capabilities.rents:
+        raise UsageError(
+            f"a drill comes before anything is paid for, and `{engine.name}` rents its machines",
+            hint=f"`--on {ENGINE_DEFAULT}`: what survives here survives there",
+        )
     directory = _new_directory(world, asked)
     name = asked.name or name_of_target(asked.target)
     asked = replace(asked, home=str(directory / "home"), name=name, job_id=None, notify=())
