@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from outlast.clock import SYSTEM
 from outlast.store.registry import open_store
-from outlast_emulator.testing import Running
+from outlast_emulator.testing import Running, running
 from tests.cli.user import User, stop_everything
 from tests.gcs.conftest import calm
 
@@ -133,6 +134,28 @@ def test_a_line_is_seen_through_the_bucket_while_it_is_watched(user: User) -> No
     assert show(user, "slow")["state"] == "running"
     assert user.outlast("stop", "slow").code in (0, 7)
     watching.communicate(timeout=SECONDS_MAX)
+
+
+def test_who_loses_sight_of_a_job_is_told_that_it_goes_on(tmp_path: Path) -> None:
+    """The server is killed under a running job, and comes back with all that it had answered for."""
+    data = tmp_path / "data"
+    with running(data, process=True) as emulator:
+        user = User(tmp_path / "ada", {**emulator.variables})
+        write(user, steps=60, pause=0.2)
+        watching = user.start("run", "--bucket", "some-home", "--job-id", "alone", "train.py")
+        assert watching.stdout is not None and emulator.pid is not None
+        while b"step 2\n" not in (line := watching.stdout.readline()):
+            assert line
+        os.kill(emulator.pid, signal.SIGKILL)
+        _, said = watching.communicate(timeout=SECONDS_MAX)
+    assert watching.returncode == 6
+    assert b"job `alone` goes on" in said and b"hint: `outlast logs -f alone`" in said
+    with running(data, port=int(emulator.url.rpartition(":")[2]), process=True):
+        followed = user.outlast("logs", "-f", "alone", "--home", "gs://some-home")
+        assert (followed.code, followed.out.splitlines()[-1]) == (0, "step 59"), followed.err
+        assert user.outlast("pull", "alone", "--home", "gs://some-home", "--to", "here").code == 0
+        assert (user.work / "here/outputs/total.txt").read_bytes() == expected(60)
+        stop_everything(user)
 
 
 def test_two_laptops_resume_the_same_job_and_it_has_one_end(user: User, home: str, tmp_path: Path) -> None:

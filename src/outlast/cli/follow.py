@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from outlast.cli.display import Display, JsonDisplay, display, show_all
 from outlast.cli.terminal import say, shown
-from outlast.errors import EXIT_INTERRUPTED
+from outlast.errors import EXIT_INTERRUPTED, StoreUnavailable
 
 if TYPE_CHECKING:
     from outlast.jobs.job import Job
@@ -40,6 +40,12 @@ def follow(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to interrupt
         say_detached(job)
         return EXIT_INTERRUPTED
+    except StoreUnavailable as error:
+        raise StoreUnavailable(
+            error.message,
+            state=f"job `{job.id}` goes on: its machines wait for the home to come back, and nobody needs to watch them",
+            hint=f"`outlast logs -f {job.id}` follows it again",
+        ) from error
     return None
 
 
