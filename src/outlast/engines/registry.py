@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from outlast.clock import Clock
 from outlast.engines.engine import Auditor, Engine, Examined, Launch, Leftover, Resource
+
+if TYPE_CHECKING:
+    from outlast.engines.imaging import Imager
 
 MakeEngine = Callable[[Path, Clock], Engine]
 """(the user's directory, the clock) -> the engine. It starts nothing and may not fail for want of anything."""
@@ -86,6 +90,24 @@ AUDITORS: Mapping[str, Callable[[str, Mapping[str, str]], Auditor]] = {
 
 def auditors(project: str, environ: Mapping[str, str]) -> dict[str, Auditor]:
     return {name: make(project, environ) for name, make in AUDITORS.items()}
+
+
+def _compute_imager(project: str, environ: Mapping[str, str], clock: Clock) -> Imager:
+    from outlast.engines.compute.engine import ComputeEngine
+    from outlast.engines.compute.imaging import ComputeImager
+    from outlast.google.compute_building import BuildingClient
+    from outlast.google.connect import connect
+    from outlast.google.project import project_of
+
+    transport = connect(environ)
+    client = BuildingClient(transport, project_of(project, environ, transport))
+    return ComputeImager(client, clock, ComputeEngine(clock, environ).first_machine)
+
+
+IMAGERS: Mapping[str, Callable[[str, Mapping[str, str], Clock], Imager]] = {
+    "compute": _compute_imager,
+}
+"""(project, environment, clock) -> who makes images there, for those engines whose machines boot from any."""
 
 
 class _Engines(Mapping[str, MakeEngine]):

@@ -7,25 +7,23 @@ make it once; whoever stops it leaves a template behind that says so, and nobody
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from outlast.clock import Clock
 from outlast.engines.compute import bodies, names, troubles
 from outlast.engines.compute.boots import Boots, read_boots, read_failed
+from outlast.engines.compute.requests import or_none, request_id, told
 from outlast.engines.compute.shell import ssh_command
 from outlast.engines.compute.variants import variants
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
 from outlast.errors import NoCapacity, OutlastError, StoreUnavailable, UsageError
 from outlast.google.compute import ComputeClient
 from outlast.google.connect import connect
-from outlast.google.errors import ApiError, translated, unreachable
+from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient
 from outlast.google.transport import Transport
-from outlast.google.wire import NoAnswer
 from outlast.spec.spec import Machine, Rented
 
 PLATFORM = "linux-x86_64"
@@ -42,7 +40,6 @@ TIME_SCALE = "OUTLAST_EMULATOR_TIME_SCALE"
 ON = frozenset({"RUNNING", "STOPPING"})
 """In these something of a machine runs."""
 
-T = TypeVar("T")
 Document = dict[str, Any]
 
 
@@ -90,7 +87,7 @@ class ComputeEngine:
         if not launch.agent:
             raise OutlastError(f"launch `{launch.id}` names no agent for its machines")
         client, region = self._client(rented), _region(launch)
-        with _told(f"launch `{launch.id}` in `{region}`, home `{bucket.name}`"):
+        with told(f"launch `{launch.id}` in `{region}`, home `{bucket.name}`"):
             if self._is_stopped(client, launch) or self._group(client, launch) is not None:
                 return
             self._make(client, launch, rented)
@@ -114,12 +111,12 @@ class ComputeEngine:
             template = bodies.template(launch, rented, variant, number, metadata)
             path = f"projects/{rented.project}/regions/{region}/instanceTemplates/{template['name']}"
             asks = (
-                lambda template=template: client.insert_template(region, template, _request_id()),
+                lambda template=template: client.insert_template(region, template, request_id()),
                 lambda path=path: client.insert_group(
-                    region, bodies.group(launch, rented, path, moves=True), _request_id()
+                    region, bodies.group(launch, rented, path, moves=True), request_id()
                 ),
                 lambda path=path: client.insert_group(
-                    region, bodies.group(launch, rented, path, moves=False), _request_id()
+                    region, bodies.group(launch, rented, path, moves=False), request_id()
                 ),
             )
             try:
@@ -177,7 +174,7 @@ class ComputeEngine:
     def state(self, launch: Launch) -> LaunchState:
         rented = _rented(launch)
         client = self._client(rented)
-        with _told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
             managed = self._managed(client, launch)
             if managed is None:
                 return self._state_without_group(launch)
@@ -213,12 +210,12 @@ class ComputeEngine:
     def stop(self, launch: Launch) -> None:
         rented = _rented(launch)
         client, region = self._client(rented), _region(launch)
-        with _told(f"launch `{launch.id}` in `{region}`"):
+        with told(f"launch `{launch.id}` in `{region}`"):
             if not self._is_stopped(client, launch):
                 self._insert(
                     client,
                     region,
-                    lambda: client.insert_template(region, bodies.stopped(launch, rented), _request_id()),
+                    lambda: client.insert_template(region, bodies.stopped(launch, rented), request_id()),
                 )
             self._delete(client, launch)
             self._wait_until_gone(client, launch)
@@ -229,7 +226,7 @@ class ComputeEngine:
         if self._group(client, launch) is None:
             return
         try:
-            client.delete_group(_region(launch), names.group_name(launch.id), _request_id())
+            client.delete_group(_region(launch), names.group_name(launch.id), request_id())
         except ApiError as error:
             if error.status not in (404, 409, 400):  # gone; or going: Google calls a group that is not ready so
                 raise
@@ -259,35 +256,36 @@ class ComputeEngine:
             try:
                 template = client.get_template(_region(launch), name)
                 if names.is_of(template.get("properties", {}).get("labels", {}), launch):
-                    client.delete_template(_region(launch), name, _request_id())
+                    client.delete_template(_region(launch), name, request_id())
             except ApiError:
                 return
 
     # People.
 
     def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
-        rented = _rented(launch)
-        with _told(f"launch `{launch.id}` in `{_region(launch)}`"):
-            managed = self._managed(self._client(rented), launch) or []
+        at = self.first_machine(launch)
+        return ssh_command(_rented(launch).project, *at, command, ports) if at is not None else None
+
+    def first_machine(self, launch: Launch) -> tuple[str, str] | None:
+        """Its zone and name; None: none runs."""
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            managed = self._managed(self._client(_rented(launch)), launch) or []
         there = {rank: one for one in managed if _is_there(one) and (rank := _rank(one)) is not None}
-        if not there:
-            return None
-        zone, name = _place(there[min(there)])
-        return ssh_command(rented.project, zone, name, command, ports)
+        return _place(there[min(there)]) if there else None
 
     # Drills.
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         """With notice as Google gives it; without, the machine is reset: all that runs on it is gone at once, and it boots again."""
         client = self._client(_rented(launch))
-        with _told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
             there = [one for one in self._managed(client, launch) or [] if _is_there(one) and _rank(one) is not None]
             boots = self._boots(launch, [rank for one in there if (rank := _rank(one)) is not None])
             operations = []
             for one in there:
                 zone, name = _place(one)
                 take = client.preempt_instance if notice_seconds > 0 else client.reset_instance
-                operations.append((zone, take(zone, name, _request_id())))
+                operations.append((zone, take(zone, name, request_id())))
                 rank = _rank(one)
                 if rank is not None:
                     self._taken.add(f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}")
@@ -320,7 +318,7 @@ class ComputeEngine:
 
     def _group(self, client: ComputeClient, launch: Launch) -> Document | None:
         """None also for a group of somebody else's with the same name."""
-        group = _or_none(lambda: client.get_group(_region(launch), names.group_name(launch.id)))
+        group = or_none(lambda: client.get_group(_region(launch), names.group_name(launch.id)))
         if group is None:
             return None
         labels = group.get("allInstancesConfig", {}).get("properties", {}).get("labels", {})
@@ -329,10 +327,10 @@ class ComputeEngine:
     def _managed(self, client: ComputeClient, launch: Launch) -> list[Document] | None:
         if self._group(client, launch) is None:
             return None
-        return _or_none(lambda: list(client.list_managed(_region(launch), names.group_name(launch.id))))
+        return or_none(lambda: list(client.list_managed(_region(launch), names.group_name(launch.id))))
 
     def _is_stopped(self, client: ComputeClient, launch: Launch) -> bool:
-        return _or_none(lambda: client.get_template(_region(launch), names.stopped_name(launch.id))) is not None
+        return or_none(lambda: client.get_template(_region(launch), names.stopped_name(launch.id))) is not None
 
 
 def _rented(launch: Launch) -> Rented:
@@ -343,11 +341,6 @@ def _rented(launch: Launch) -> Rented:
 
 def _region(launch: Launch) -> str:
     return _rented(launch).regions[0]
-
-
-def _request_id() -> str:
-    """Of one request and its repetitions; what makes two calls one is the resource's name."""
-    return str(uuid.uuid4())
 
 
 def _if_wrong(error: ApiError) -> ApiError:
@@ -377,23 +370,3 @@ def _id(managed: Document) -> str:
 def _place(managed: Document) -> tuple[str, str]:
     parts = str(managed["instance"]).split("/")
     return parts[parts.index("zones") + 1], parts[-1]
-
-
-def _or_none(ask: Callable[[], T]) -> T | None:
-    try:
-        return ask()
-    except ApiError as error:
-        if error.status == 404:
-            return None
-        raise
-
-
-@contextmanager
-def _told(doing: str) -> Iterator[None]:
-    """Google's refusals, as a user can read them."""
-    try:
-        yield
-    except ApiError as error:
-        raise translated(error, doing) from error
-    except NoAnswer as error:
-        raise unreachable(error, doing) from error
