@@ -32,7 +32,8 @@ echo "all said"
 """
     items = [{"key": "startup-script", "value": script}, {"key": "colour", "value": "blue $(touch /tmp/x)"}]
     real.make(metadata={"items": items}, scheduling={"provisioningModel": "SPOT"})
-    text = said(real, "all said")
+    text = said(real, "Finished running startup scripts")
+    assert "all said" in text
     assert f"name vm zone projects/424242424242/zones/{ZONE} project emulated" in text
     assert "attribute blue $(touch /tmp/x) spot TRUE" in text
     assert "bucket 404" in text

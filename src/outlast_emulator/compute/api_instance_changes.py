@@ -1,4 +1,4 @@
-"""What may be changed about an instance, and what its machine tells: labels, metadata, tags, disks, serial port, guest attributes."""
+"""What may be changed about an instance: labels, metadata, tags, scheduling, its account, its disks."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 from outlast_emulator.compute import acting, links, machine_types, rules, scheduling_rules
 from outlast_emulator.compute.api_instances import found
 from outlast_emulator.compute.builder import scheduled
-from outlast_emulator.compute.instances import not_ready
-from outlast_emulator.compute.resources import Instance, fingerprint, missing
+from outlast_emulator.compute.resources import Instance, fingerprint
 from outlast_emulator.compute.serving import Document, change, served
 from outlast_emulator.errors import ApiError, invalid
 from outlast_emulator.request import Request
-from outlast_emulator.response import Response, answer
+from outlast_emulator.response import Response
 from outlast_emulator.routes import Route
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
-
-SERIAL_BYTES_MAX = 1 << 20
 
 
 def routes(emulator: Emulator) -> list[Route]:
@@ -36,8 +33,6 @@ def routes(emulator: Emulator) -> list[Route]:
             "instances.setDiskAutoDelete": api.set_disk_auto_delete,
             "instances.attachDisk": api.attach_disk,
             "instances.detachDisk": api.detach_disk,
-            "instances.getSerialPortOutput": api.serial_port,
-            "instances.getGuestAttributes": api.guest_attributes,
         }
     )
 
@@ -195,64 +190,6 @@ class _Changes:
                 self._compute.disks.detach(disk, instance)
 
         return self._changed(request, "detachDisk", act)
-
-    # --------------------------------------------------------------------------------------------------- what it tells
-
-    def serial_port(self, request: Request) -> Response:
-        """At most a megabyte of what is kept, from `start`; a negative `start` counts from the end."""
-        instance = found(self._compute, request)
-        port = request.number("port") or 1
-        if not 1 <= port <= 4:
-            raise rules.refused("port", port, "Port must be between 1 and 4.")
-        kept = self._compute.contents.serial(instance)
-        if kept is None:
-            raise not_ready(instance)
-        offset, text = kept if port == 1 else (0, b"")
-        end = offset + len(text)
-        start = request.number("start") or 0
-        first = max(offset, end + start if start < 0 else start)
-        piece = text[max(0, first - offset) :][:SERIAL_BYTES_MAX] if first < end else b""
-        return answer(
-            {
-                "kind": "compute#serialPortOutput",
-                "contents": piece.decode(errors="replace"),
-                "start": str(min(first, end)),
-                "next": str(min(first, end) + len(piece)),
-                "selfLink": f"{instance.url}/serialPort",
-            }
-        )
-
-    def guest_attributes(self, request: Request) -> Response:
-        instance = found(self._compute, request)
-        path = request.query("queryPath") or request.query("variableKey")
-        items = {one["key"]: one["value"] for one in instance.document["metadata"].get("items", ())}
-        if items.get("enable-guest-attributes", "").upper() not in ("TRUE", "1", "Y", "YES"):
-            raise ApiError(
-                412,
-                "conditionNotMet",
-                "Guest attributes endpoint access is disabled.",
-                location="If-Match",
-                location_type="header",
-            )
-        guest = self._compute.instances.guest(instance)
-        kept = guest.guest_attributes() if guest is not None else {}
-        wanted = path.rstrip("/")
-        chosen = {
-            key: value for key, value in kept.items() if not wanted or key == wanted or key.startswith(f"{wanted}/")
-        }
-        if not chosen:
-            raise missing(f"{instance.path}/guestAttributes/{path}")
-        entries = []
-        for key, value in sorted(chosen.items()):
-            namespace, _, name = key.partition("/")
-            entries.append({"namespace": namespace, "key": name, "value": value})
-        shown: Document = {
-            "kind": "compute#guestAttributes",
-            "selfLink": f"{instance.url}/guestAttributes/{path}",
-            "queryPath": path,
-            "queryValue": {"items": entries},
-        }
-        return answer(shown)
 
     def _changed(self, request: Request, kind: str, act: Callable[[Instance], None]) -> Response:
         """`act` changes the instance's document, or refuses; what it did is saved."""

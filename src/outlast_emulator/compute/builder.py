@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import rfc3339
-from outlast_emulator.compute import disks, links, machine_types, places, rules, scheduling_rules
+from outlast_emulator.compute import links, machine_types, places, rules, scheduling_rules
 from outlast_emulator.compute.accelerators import ACCELERATORS
-from outlast_emulator.compute.resources import Instance, Resource, fingerprint
+from outlast_emulator.compute.instance_disks import InstanceDisks, attached, is_arm
+from outlast_emulator.compute.resources import Instance, fingerprint
 from outlast_emulator.errors import ApiError, invalid
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ KEPT = (
 class Builder:
     def __init__(self, compute: Compute) -> None:
         self._compute = compute
+        self._disks = InstanceDisks(compute)
 
     def build(self, project: str, zone: str, body: Document, by: str) -> Instance:
         """A PROVISIONING instance with its disks. Refused as by Google, before anything is made."""
@@ -49,20 +51,20 @@ class Builder:
             )
         machine = self._machine_type(body.get("machineType"), project, zone)
         document = self._document(project, zone, body, machine, by)
-        planned = self._planned_disks(project, zone, name, body, machine)
+        planned = self._disks.planned(project, zone, name, body, machine)
         compute.capacity.check(project, zone, document)
-        # From here on nothing is refused any more.
+        # Disks are made last: an interface may still be refused, and nothing is left behind then.
         document["networkInterfaces"] = [
             compute.networks.interface(one, project, zone, at) for at, one in enumerate(body["networkInterfaces"])
         ]
         document["disks"] = [
-            _attached(at, asked, self._made(project, zone, disk, image), machine)
+            attached(at, asked, self._disks.made(project, zone, disk, image), machine)
             for at, (asked, disk, image) in enumerate(planned)
         ]
         made = compute.resources.add("instances", project, scope, name, document)
         made.state["created_at"] = compute.clock.now()
-        for attached in document["disks"]:
-            disk = compute.disks.source(attached, project, zone)
+        for one in document["disks"]:
+            disk = compute.disks.source(one, project, zone)
             if disk is not None:
                 compute.disks.attach(disk, made)
         return made
@@ -100,7 +102,7 @@ class Builder:
             "status": "PROVISIONING",
             "zone": links.url(f"projects/{project}/zones/{zone}"),
             "machineType": links.url(f"projects/{project}/zones/{zone}/machineTypes/{machine.name}"),
-            "cpuPlatform": "Ampere Altra" if _is_arm(machine) else "Intel Cascade Lake",
+            "cpuPlatform": "Ampere Altra" if is_arm(machine) else "Intel Cascade Lake",
             "tags": {"items": tags, "fingerprint": fingerprint(tags)} if tags else {"fingerprint": fingerprint(tags)},
             "metadata": {"kind": "compute#metadata", "fingerprint": fingerprint(items)},
             "labelFingerprint": fingerprint(labels),
@@ -184,89 +186,6 @@ class Builder:
             found.append({"email": email, "scopes": list(one.get("scopes") or [])})
         return found
 
-    # ------------------------------------------------------------------------------------------------------------- disks
-
-    def _planned_disks(
-        self, project: str, zone: str, name: str, body: Document, machine: machine_types.MachineType
-    ) -> list[tuple[Document, Document | Resource, Resource | None]]:
-        """What was asked for each, and the disk: one that is there, or the document of a new one with its image."""
-        asked = list(body.get("disks") or ())
-        if not asked:
-            raise rules.refused("resource.disks", "", "No disks are specified.")
-        if not asked[0].get("boot"):
-            raise rules.refused(
-                "resource.disks[0].boot", "false", "Boot disk must be the first disk attached to the instance."
-            )
-        found: list[tuple[Document, Document | Resource, Resource | None]] = []
-        for at, one in enumerate(asked):
-            field = f"resource.disks[{at}]"
-            if one.get("source"):
-                found.append((one, self._existing(one["source"], project, zone, field), None))
-                continue
-            if one.get("type") == "SCRATCH":
-                found.append((one, {}, None))
-                continue
-            wanted = dict(one.get("initializeParams") or {})
-            if at == 0 and not wanted.get("sourceImage"):
-                raise rules.refused(
-                    f"{field}.initializeParams.sourceImage", "", "A boot disk must have a source image."
-                )
-            kind = wanted.get("diskType") or (
-                "hyperdisk-balanced" if machine.family in machine_types.HYPERDISK_ONLY else ""
-            )
-            self._check_compatible(machine, links.last(kind or "pd-standard"))
-            own_name = wanted.get("diskName") or (name if at == 0 else f"{name}-{one.get('deviceName') or at}")
-            new = {
-                "name": own_name,
-                "sizeGb": wanted.get("diskSizeGb") or one.get("diskSizeGb"),
-                "type": kind or None,
-                "sourceImage": wanted.get("sourceImage"),
-                "labels": wanted.get("labels"),
-                "description": wanted.get("description"),
-            }
-            document, image = self._compute.disks.planned(project, zone, new, field=f"{field}.initializeParams")
-            if image is not None and at == 0:
-                self._check_architecture(machine, image)
-            found.append((one, document, image))
-        return found
-
-    def _existing(self, source: str, project: str, zone: str, field: str) -> Resource:
-        link = links.parse(source, "disks", project, links.zone_scope(zone))
-        disk = self._compute.resources.at(link) if link is not None else None
-        if disk is None or disk.zone != zone:
-            raise rules.refused(f"{field}.source", source, "The referenced disk resource cannot be found.")
-        if disk.document.get("users"):
-            user = disk.document["users"][0].removeprefix(links.ROOT)
-            words = f"The disk resource '{disk.path}' is already being used by '{user}'"
-            raise ApiError(400, "resourceInUseByAnotherResource", words)
-        return disk
-
-    def _check_compatible(self, machine: machine_types.MachineType, kind: str) -> None:
-        if machine.family in machine_types.HYPERDISK_ONLY and kind.startswith("pd-"):
-            raise invalid(
-                f"[{kind}] features and [instance_type: {machine.name}] are not compatible for creating instance."
-            )
-
-    def _check_architecture(self, machine: machine_types.MachineType, image: Resource) -> None:
-        wanted = "ARM64" if _is_arm(machine) else "X86_64"
-        if image.document.get("architecture", wanted) != wanted:
-            raise invalid(
-                f"The requested machine type {machine.name} has architecture {wanted}, but the image '{image.path}' has "
-                f"architecture {image.document['architecture']}."
-            )
-
-    def _made(self, project: str, zone: str, disk: Document | Resource, image: Resource | None) -> Resource | None:
-        if isinstance(disk, Resource):
-            return disk
-        if not disk:
-            return None
-        compute = self._compute
-        made = compute.resources.add(disks.KIND, project, links.zone_scope(zone), disk["name"], disk)
-        made.state["image"] = image.id if image is not None else 0
-        compute.resources.save(made)
-        compute.usage.begin_disk(made)
-        return made
-
 
 def scheduled(asked: Document, has_gpus: bool) -> Document:
     """`scheduling` with what Google fills in."""
@@ -279,27 +198,3 @@ def scheduled(asked: Document, has_gpus: bool) -> Document:
     found.setdefault("onHostMaintenance", "TERMINATE" if spot else "MIGRATE")
     found.setdefault("automaticRestart", not spot)
     return found
-
-
-def _attached(at: int, asked: Document, disk: Resource | None, machine: machine_types.MachineType) -> Document:
-    found: Document = {
-        "kind": "compute#attachedDisk",
-        "index": at,
-        "boot": at == 0,
-        "autoDelete": bool(asked.get("autoDelete", False)),
-        "mode": asked.get("mode", "READ_WRITE"),
-        "interface": asked.get("interface") or ("NVME" if machine.family in machine_types.HYPERDISK_ONLY else "SCSI"),
-        "type": asked.get("type", "PERSISTENT"),
-        "deviceName": asked.get("deviceName") or f"persistent-disk-{at}",
-    }
-    if disk is not None:
-        found["source"] = disk.url
-        found["diskSizeGb"] = disk.document["sizeGb"]
-        for inherited in ("guestOsFeatures", "licenses", "architecture"):
-            if disk.document.get(inherited):
-                found[inherited] = disk.document[inherited]
-    return found
-
-
-def _is_arm(machine: machine_types.MachineType) -> bool:
-    return machine_types.FAMILIES.get(machine.family, machine_types.FAMILIES["n1"]).arm
