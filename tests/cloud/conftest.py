@@ -29,6 +29,6 @@ def emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runnin
 
 @pytest.fixture
 def admin(emulator: Running, tmp_path: Path) -> Admin:
-    work = tmp_path / "work"
+    work = tmp_path / "admin"
     work.mkdir(exist_ok=True)
-    return Admin(emulator, work, tmp_path / "outlast")
+    return Admin(emulator, work, tmp_path / "admin-outlast")

@@ -17,6 +17,8 @@ def network_diagnoses(cloud: Cloud) -> Iterator[Diagnosis]:
         fact = f"there is no network `{cloud.network}`"
         yield Diagnosis(bad("network", fact, f"{command}, or --network ANOTHER"))
         return
+    if compute.region_quotas(cloud.region) is None:
+        return  # there is no such region: said where its quotas are looked at
     subnetworks = compute.subnetworks(cloud.region, cloud.network)
     if not subnetworks:
         create = f"gcloud compute networks subnets create {cloud.network}-{cloud.region} --network={cloud.network}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
 from outlast.agent.serve import serve
 from outlast.clock import SYSTEM
-from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, StoreUnavailable, UsageError
+from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
 from outlast.google.variables import become
@@ -154,7 +154,7 @@ def _mask(user_dir: Path, spec: Spec, told: Assignment) -> Mask:
 
     try:
         kept = _patiently(lambda: bring(user_dir, spec, told.launch_id, told.home), told)
-    except (Denied, NotFound, UsageError):
+    except OutlastError:
         kept = None  # the attempt that needs it ends with that error, before its trainer has begun
     if not spec.secrets:
         return Mask(())

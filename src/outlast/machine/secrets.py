@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.clock import SYSTEM
-from outlast.errors import Denied
+from outlast.errors import Denied, OutlastError
 from outlast.host import secrets as kept_secrets
 from outlast.host.secrets import LaunchSecrets
 from outlast.spec.notify import is_reference
@@ -58,9 +58,10 @@ def _read(reference: str) -> str:
     while True:
         try:
             return secret_text(_access(manager, reference), reference)
-        except Denied:
+        except Denied as error:
             if SYSTEM.monotonic() >= until:
-                raise
+                # A home that denies something is waited for; this is no home, and nobody is waited for.
+                raise OutlastError(error.message, hint=error.hint) from error
         SYSTEM.sleep(RIGHTS_PAUSE_SECONDS)
 
 

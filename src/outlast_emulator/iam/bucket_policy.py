@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BUCKET = "/storage/v1/b/{bucket}"
 MEMBER = re.compile(
-    r"(allUsers|allAuthenticatedUsers|(user|serviceAccount|group|domain|projectOwner|projectEditor|projectViewer):.+|principal(Set)?://.+)\Z"
+    r"(deleted:.+|allUsers|allAuthenticatedUsers|(user|serviceAccount|group|domain|projectOwner|projectEditor|projectViewer):.+|principal(Set)?://.+)\Z"
 )
 
 
