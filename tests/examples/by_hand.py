@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.examples.places import EXAMPLES
 
-SECONDS_MAX = 120.0
+SECONDS_MAX = 600.0
 
 
 @dataclass(frozen=True)
