@@ -36,6 +36,7 @@ COMMANDS = (
     "config",
     "completion",
     "secret",
+    "image",
     "emulator",
 )
 """In the order in which they are met."""
