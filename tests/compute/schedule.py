@@ -124,23 +124,20 @@ class Emulated:
         return f"outlast-{self.head().launch_id}-0"
 
     def wait_for_steps(self, steps: int) -> None:
-        """Until this attempt's log has so many lines, or the job has ended."""
-        attempt = self.head().attempt
+        """Until the newest attempt has committed so many of its own, or the job has ended."""
 
         def reached() -> bool:
             head = self.head()
-            return head.state.final or (
-                head.attempt > attempt or (self._steps(head.attempt) >= steps and head.attempt > 0)
-            )
+            return head.state.final or (head.attempt > 0 and self._steps(head) >= steps)
 
         until(reached, f"{steps} steps")
 
-    def _steps(self, attempt: int) -> int:
+    def _steps(self, head: Head) -> int:
         """By what it has committed: the heartbeat comes once a minute in a bucket."""
-        found = self.head().attempts.get(str(attempt))
+        found = head.attempts.get(str(head.attempt))
         if found is None:
             return -1
-        return (found.committed_step or 0) - (found.resumed_from_step or 0)
+        return (found.committed_step or found.resumed_from_step or 0) - (found.resumed_from_step or 0)
 
 
 def until(condition: Callable[[], object], what: str) -> None:
