@@ -16,7 +16,7 @@ class XmlError(ApiError):
     def __init__(self, status: int, code: str, message: str, details: str = "") -> None:
         super().__init__(status, code, message)
         self.code = code
-        self.details = details
+        self.note = details
 
 
 class NoSuchPath(ApiError):
@@ -46,7 +46,7 @@ def xml_error(error: ApiError) -> Response:
         return Response(304, headers=dict(error.headers))
     details = ""
     if isinstance(error, XmlError):
-        code, message, details = error.code, error.message, error.details
+        code, message, details = error.code, error.message, error.note
     else:
         code, message = _BY_REASON.get(error.reason, (_BY_STATUS.get(error.status, error.reason), ""))
         details = error.message if message and message != error.message else ""
