@@ -15,6 +15,7 @@ from outlast.google.wire import NoAnswer
 from outlast.spec.names import shown
 
 _WHOLE = re.compile(r"(?:.*/)?projects/(?P<project>[^/]+)/global/images/(?P<family>family/)?(?P<name>[^/]+)")
+ENVIRONMENT_LABEL, PYTHON_LABEL = "outlast-environment", "outlast-python"
 ARCHITECTURES = {"X86_64": "x86_64", "ARM64": "arm64", "": ""}
 
 
@@ -31,6 +32,8 @@ class Image:
 
     family: str = ""
     note: str = ""
+    python: str = ""
+    """Of the environment that `outlast image build` has put into it; empty: it has none."""
 
 
 def find_image(transport: Transport, catalog: Catalog, project: str, text: str) -> Image:
@@ -80,5 +83,11 @@ def _image(document: dict[str, Any], owner: str) -> Image:
         disk_gb=int(document.get("diskSizeGb", 0) or 0),
         architecture=ARCHITECTURES.get(str(document.get("architecture", "")), ""),
         family=str(document.get("family", "")),
+        python=_python(document.get("labels", {})),
         note=f"image `{owner}/{name}` is {state.lower()}" if state not in ("", "ACTIVE") else "",
     )
+
+
+def _python(labels: dict[str, str]) -> str:
+    """Labels have no dots."""
+    return str(labels.get(PYTHON_LABEL, "")).replace("-", ".") if labels.get(ENVIRONMENT_LABEL) else ""

@@ -8,9 +8,6 @@ from typing import Protocol
 
 from outlast.engines.engine import Launch
 
-ENVIRONMENT_PYTHON = "/opt/outlast/environment/bin/python"
-"""On a machine whose image has an environment of its own."""
-
 Say = Callable[[str], None]
 """One line for whoever waits."""
 

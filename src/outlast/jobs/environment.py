@@ -2,7 +2,8 @@
 
 Declared for this very job (`--requirements`, `--extras`, the script's own block): always an environment of its own. Declared by files that
 merely lie there: where the job's machine is another computer, or where nobody has made an environment here. Nothing declared: the
-interpreter's own packages here; on another computer those of them that the script imports.
+interpreter's own packages here; on another computer those of them that the script imports. Where the machine's image has an environment,
+that one, unless something is declared for this very job.
 """
 
 from __future__ import annotations
@@ -56,8 +57,12 @@ def equip(
     directory: Path,
     target: Target,
     on_progress: OnProgress = silent,
+    *,
+    image_python: str = "",
 ) -> Equipment:
-    """Errors come before anything is written; what was shipped is in the home."""
+    """Errors come before anything is written; what was shipped is in the home. `image_python`: the version in the machine's image."""
+    if image_python and not (asked.python or asked.setup or _is_explicit(asked, directory, target)):
+        return _of_image(image_python)
     interpreter = choose_python(
         Path(asked.directory).absolute(), world.environ, cache=world.cache_dir, asked=asked.python
     )
@@ -79,12 +84,22 @@ def equip(
     )
 
 
+def _of_image(version: str) -> Equipment:
+    """Nothing of this computer is looked at: what the image has, its machines know."""
+    from outlast.engines.compute.told import ENVIRONMENT_PYTHON
+
+    return Equipment(Interpreter(ENVIRONMENT_PYTHON, "the image's environment", version), ENVIRONMENT_PYTHON)
+
+
+def _is_explicit(asked: Asked, directory: Path, target: Target) -> bool:
+    return bool(asked.requirements or asked.extras) or _has_block(directory / script_of(target))
+
+
 def _declared(
     asked: Asked, directory: Path, target: Target, engine: Engine, interpreter: Interpreter
 ) -> Declared | None:
     around = not engine.capabilities.same_machine or not interpreter.is_environment
-    script = directory / script_of(target)
-    if not (around or asked.requirements or asked.extras or _has_block(script)):
+    if not (around or _is_explicit(asked, directory, target)):
         return None
     from outlast.bundle.environment.declared import declared_around, declared_explicitly
 
@@ -116,6 +131,7 @@ def equipment_like(before: Equipment, one: Asked, other: Asked) -> Equipment | N
         "on",
         "env",
         "git",
+        "image",
     )
     if all(getattr(one, name) == getattr(other, name) for name in same):
         return replace(before, resolver="", seconds=0.0)

@@ -9,8 +9,9 @@ from typing import Any
 
 from outlast import __version__
 from outlast.bundle.pack import Packed
-from outlast.bundle.python import Interpreter
+from outlast.bundle.python import Interpreter, choose_python
 from outlast.bundle.record import read_bundle
+from outlast.engines.compute.told import ENVIRONMENT_PYTHON
 from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.folder.content import select
 from outlast.folder.prunes import newest_prune
@@ -140,11 +141,19 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
         sweep="",
         **checked.fields,
     )
-    interpreter = Interpreter(of.python, "as it trained", of.provenance.python_version)
+    interpreter = _interpreter(world, of, asked, image_python=checked.image_python)
     packed = Packed(head.bundle, 0, 0, 0, commit=of.provenance.commit, dirty=of.provenance.dirty)
-    equipment = Equipment(interpreter, of.python, of.environment)
+    spec = replace(spec, python=interpreter.path)
+    equipment = Equipment(interpreter, interpreter.path, of.environment)
     prepared = Prepared(trained.home.url)
     return Plan(spec, trained.home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes)
+
+
+def _interpreter(world: World, of: Spec, asked: Asked, *, image_python: str) -> Interpreter:
+    """What trained in an image's environment is evaluated in one here, where there is no such image."""
+    if of.python != ENVIRONMENT_PYTHON or image_python:
+        return Interpreter(of.python, "as it trained", of.provenance.python_version)
+    return choose_python(Path(asked.directory).absolute(), world.environ, cache=world.cache_dir, asked=asked.python)
 
 
 def _refuse_code(asked: Asked, trained: Job) -> None:

@@ -21,6 +21,8 @@ class Found:
 
     machine: Machine
     notes: tuple[str, ...] = ()
+    image_python: str = ""
+    """Of the environment that its image brings along; empty: it brings none."""
 
 
 def find_machine(world: World, asked: Asked, engine: Engine) -> Found:

@@ -79,6 +79,9 @@ class Checked:
     notes: tuple[str, ...] = ()
     """About the machine."""
 
+    image_python: str = ""
+    """Of the environment that its image brings along."""
+
 
 def check(world: World, asked: Asked, here: Path, code: Path) -> Checked:
     engine = world.engine(asked.on or ENGINE_DEFAULT)
@@ -102,7 +105,7 @@ def check(world: World, asked: Asked, here: Path, code: Path) -> Checked:
         "notify": notify,
     }
     values = secrets.read_values(world, [*references.values(), *filter(is_reference, notify)])
-    return Checked(engine, inputs, values, fields, found.notes)
+    return Checked(engine, inputs, values, fields, found.notes, found.image_python)
 
 
 def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress: OnProgress = silent) -> Plan:
@@ -118,7 +121,9 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     home = world.home(prepared.url)
     prune = shipped.prune if shipped else newest_prune(home.store)
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
-    equipment = equipment or equip(world, asked, home, checked.engine, directory, target, on_progress)
+    equipment = equipment or equip(
+        world, asked, home, checked.engine, directory, target, on_progress, image_python=checked.image_python
+    )
     packed = (
         shipped.packed if shipped else ship_code(world, home.store, code, asked, target, checked.inputs, on_progress)
     )

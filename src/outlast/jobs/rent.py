@@ -83,7 +83,8 @@ def rent(world: World, asked: Asked) -> Found:
     assert machine.rented is not None
     if asked.max_cost_usd is not None:
         _check_max_cost(asked.max_cost_usd, machine.rented)
-    return Found(machine, tuple(note for note in (*choice.notes, image.note, account_note) if note))
+    notes = tuple(note for note in (*choice.notes, image.note, account_note) if note)
+    return Found(machine, notes, image.python)
 
 
 def _account(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:

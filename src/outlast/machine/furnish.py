@@ -10,12 +10,14 @@ from pathlib import Path
 
 from outlast.bundle.unpack import unpack
 from outlast.clock import SYSTEM
+from outlast.engines.compute.told import ENVIRONMENT, ENVIRONMENT_PYTHON
 from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
 from outlast.host.machine_dir import MachineDir
 from outlast.machine.config import write_config
 from outlast.machine.datasets import Datasets
 from outlast.machine.edit import edit
+from outlast.machine.environment import variables
 from outlast.machine.interpreter import Interpreter
 from outlast.machine.links import place_links
 from outlast.machine.secrets import bring
@@ -64,7 +66,7 @@ class Furnisher:
 
     def _interpreter(self, say: Say) -> Interpreter:
         if self.spec.environment is None:
-            return Interpreter(self._own_python())
+            return self._own_python()
         from outlast.machine.finder import Finder  # a job without an environment does without the reader of wheels
 
         return Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
@@ -72,9 +74,15 @@ class Furnisher:
     def edit(self, before: str, after: str, say: Say) -> None:
         edit(self.store, before, after, self.paths.work, say)
 
-    def _own_python(self) -> str:
+    def _own_python(self) -> Interpreter:
         """The one that the spec names, if it is here; a job that needs no packages makes do with this machine's."""
-        return self.spec.python if os.access(self.spec.python, os.X_OK) else sys.executable
+        there = os.access(self.spec.python, os.X_OK)
+        if self.spec.python != ENVIRONMENT_PYTHON:
+            return Interpreter(self.spec.python if there else sys.executable)
+        if not there:
+            raise NotFound(f"this machine's image has no environment: there is no `{ENVIRONMENT_PYTHON}`")
+        path = {**self.paths.read_assignment().environ, **self.spec.env}.get("PATH", os.defpath)
+        return Interpreter(self.spec.python, variables(Path(ENVIRONMENT), path))
 
     def _inputs(self, say: Say) -> Mapping[str, str]:
         """Datasets and configuration: the variables that lead to them."""

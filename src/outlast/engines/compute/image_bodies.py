@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from outlast.catalog.images import ENVIRONMENT_LABEL, PYTHON_LABEL
 from outlast.engines.compute import names
 from outlast.engines.compute.bodies import NETWORK, script
 from outlast.engines.imaging import Place, Recipe
@@ -15,7 +16,7 @@ LIMIT_SECONDS = 7200
 """Google deletes a builder after so long, whatever has become of whoever started it. It is never stopped: that would end the limit too."""
 
 BUILDER = "image-builder"
-FAMILY_LABEL, ENVIRONMENT_LABEL, PYTHON_LABEL = "outlast-family", "outlast-environment", "outlast-python"
+FAMILY_LABEL = "outlast-family"
 BUILDER_TYPE = "e2-standard-4"
 METADATA_BYTES_MAX = 256 * 1024
 """Of one value; Google takes no more."""

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
+from outlast.catalog.images import PYTHON_LABEL
 from outlast.clock import Clock
 from outlast.engines.compute import image_bodies as bodies
 from outlast.engines.compute import names, troubles
@@ -211,6 +212,6 @@ def _kept(one: Document, project: str) -> KeptImage:
         made_at=datetime.fromisoformat(made).timestamp() if made else 0.0,
         bytes=stored,
         usd_per_month=round(stored / 1e9 * IMAGE_USD_PER_GB_HOUR * HOURS_A_MONTH, 4),
-        python=str(labels.get(bodies.PYTHON_LABEL, "")).replace("-", "."),
+        python=str(labels.get(PYTHON_LABEL, "")).replace("-", "."),
         status=str(one.get("status", "ready")).lower(),
     )

@@ -24,6 +24,14 @@ clear_out() {
   done
 }
 
+# A file of settings stays, unless an address in it has a password.
+take_if_secret() {
+  local path
+  for path in "$@"; do
+    grep -Eqs '://[^/[:space:]]*@' "$path" && take 'tokens' "$path"
+  done
+}
+
 scrub_home() {
   local home=$1
   take 'ssh keys' "$home/.ssh"
@@ -33,7 +41,8 @@ scrub_home() {
     "$home/.netrc" "$home/.docker" "$home/.aws" "$home/.azure" "$home/.boto" "$home/.gsutil" "$home/.s3cfg" "$home/.kube" \
     "$home/.kaggle" "$home/.huggingface" "$home/.cache/huggingface/token" "$home/.cache/huggingface/stored_tokens" "$home/.pypirc" \
     "$home/.npmrc" "$home/.pgpass" "$home/.my.cnf" "$home/.vault-token" "$home/.gnupg" "$home/.local/share/uv/credentials" \
-    "$home/.local/share/jupyter/runtime" "$home/.jupyter" "$home/.pip/pip.conf" "$home/.config/pip"
+    "$home/.local/share/jupyter/runtime" "$home/.jupyter"
+  take_if_secret "$home/.pip/pip.conf" "$home/.config/pip/pip.conf" "$home/.config/uv/uv.toml"
   take 'package caches' "$home/.cache/pip" "$home/.cache/uv"
 }
 
@@ -45,7 +54,8 @@ scrub() {
     scrub_home "$home"
   done
   take 'ssh keys' "$root"/etc/ssh/ssh_host_*
-  take 'tokens' "$root/etc/boto.cfg" "$root/etc/pip.conf"
+  take 'tokens' "$root/etc/boto.cfg"
+  take_if_secret "$root/etc/pip.conf" "$root/etc/uv/uv.toml"
   take "the agent's state" "$root/var/lib/outlast"
   clear_out 'logs' "$root/var/log" "$root/var/lib/systemd/coredump" "$root/var/crash"
   clear_out 'temporary files' "$root/tmp" "$root/var/tmp"

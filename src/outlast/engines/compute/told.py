@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 ATTRIBUTE = "outlast"
+ENVIRONMENT = "/opt/outlast/environment"
+"""On a machine whose image has an environment: a job that declares none of its own runs in it."""
+
+ENVIRONMENT_PYTHON = f"{ENVIRONMENT}/bin/python"
 SOFT_OFF_SECONDS = 28.0
 """Google gives 30, at its best."""
 
