@@ -150,10 +150,13 @@ def _mask(user_dir: Path, spec: Spec, told: Assignment) -> Mask:
     """Read here, and not with the rest of what a trainer is given: an agent that is started again finds its trainer running."""
     if not spec.secrets and not spec.notify:
         return Mask(())
-    from outlast.machine.secrets import bring
+    from outlast.machine.secrets import RIGHTS_SECONDS_MAX, bring
+
+    def read() -> secrets.LaunchSecrets | None:
+        return bring(user_dir, spec, told.launch_id, told.home, rights_seconds=RIGHTS_SECONDS_MAX)
 
     try:
-        kept = _patiently(lambda: bring(user_dir, spec, told.launch_id, told.home), told)
+        kept = _patiently(read, told)
     except OutlastError:
         kept = None  # the attempt that needs it ends with that error, before its trainer has begun
     if not spec.secrets:

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from outlast.google.secrets import SecretApi
 
 RIGHTS_SECONDS_MAX = 90.0
-"""A right that was just granted takes Google a minute to know. Only machines of Google's wait for it: they have no other."""
+"""A right that was just granted takes Google a minute to know. Only machines of Google's wait for it: they have no other login."""
 
 RIGHTS_PAUSE_SECONDS = 5.0
 
 
-def bring(user_dir: Path, spec: Spec, launch_id: str, home: str) -> LaunchSecrets | None:
+def bring(
+    user_dir: Path, spec: Spec, launch_id: str, home: str, *, rights_seconds: float = 0.0
+) -> LaunchSecrets | None:
     """All that is known of the launch's secrets, after asking for what only a machine can ask for. None: nothing.
 
-    An error names the reference and never a value. What was asked for is kept beside the rest, and goes with the launch.
+    `rights_seconds`: for so long a machine of Google's waits for a right that it lacks. An error names the reference and never a value. What was asked for is kept beside the rest, and goes with the launch.
     """
     kept = kept_secrets.read_launch(user_dir, launch_id)
     variables = {name: one for name, one in spec.secrets.items() if _by_machine(one)}
@@ -34,7 +36,7 @@ def bring(user_dir: Path, spec: Spec, launch_id: str, home: str) -> LaunchSecret
     have = kept or LaunchSecrets(home, spec.job)
     if variables.keys() <= have.variables.keys() and set(notify) <= have.notify.keys():
         return kept
-    values = {reference: _read(reference) for reference in {*variables.values(), *notify}}
+    values = {reference: _read(reference, rights_seconds) for reference in {*variables.values(), *notify}}
     found = LaunchSecrets(
         home,
         spec.job,
@@ -49,12 +51,12 @@ def _by_machine(reference: str) -> bool:
     return parse_reference(reference, Path("/")).kind in BY_MACHINE
 
 
-def _read(reference: str) -> str:
+def _read(reference: str, rights_seconds: float) -> str:
     from outlast.google.connect import connect  # HTTP: most jobs keep no secret there
     from outlast.google.secrets import SecretApi
 
     manager = SecretApi(connect())
-    until = SYSTEM.monotonic() + (RIGHTS_SECONDS_MAX if _of_machine(manager) else 0.0)
+    until = SYSTEM.monotonic() + (rights_seconds if _of_machine(manager) else 0.0)
     while True:
         try:
             return secret_text(_access(manager, reference), reference)
