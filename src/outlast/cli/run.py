@@ -14,6 +14,7 @@ from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
 from outlast.cli.progress import shown_progress
 from outlast.cli.setting_option import setting_option
+from outlast.cli.shell_option import check_target, way_in_words
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put_json, say, shown
 from outlast.cli.words import count, duration, size
@@ -28,7 +29,10 @@ LEFT_OUT_SHOWN_MAX = 5
 
 
 @click.command("run", cls=TargetCommand, short_help="Run a script as a job, and follow its log.", aliases=OLDER_NAMES)
-@click.argument("target")
+@click.argument("target", required=False)
+@click.option(
+    "--shell", is_flag=True, help="No target: a machine to work on by `outlast ssh`; it waits for --linger, 30m."
+)
 @click.option("--detach", is_flag=True, help="Return when the job is submitted; it goes on by itself.")
 @click.option("--name", metavar="NAME", help="What to call it; the target's name if not said.")
 @click.option(
@@ -50,16 +54,21 @@ LEFT_OUT_SHOWN_MAX = 5
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan and everything that would be made; make nothing.")
 @json_option
-def command(target: str, detach: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
+def command(target: str | None, detach: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
     """Run TARGET as a job: a .py file, a module or a shell script, shipped with the directory that you stand in.
 
     ARGS go to the target untouched. The log is followed; Ctrl-C detaches, and the job goes on. Exit code: 0 succeeded,
     1 failed, 7 stopped, 8 its time was over.
 
+    With --shell there is no TARGET: the machine waits for you, with your directory and its environment, until nobody has been there for
+    --linger, and for 12h at most unless --max-run says otherwise.
+
     With --json the log goes to stderr and one object to stdout: with --detach what was submitted, else how it ended.
     """
     from outlast.jobs.world import system_world
 
+    check_target(target, given["args"], shell=given["shell"])
+    target = target or ""
     world = system_world(make=not dry_run)
     if dry_run:
         from outlast.cli.rehearsal import rehearse
@@ -133,6 +142,8 @@ def say_plan(planned: Plan, seconds: float) -> None:
         say(f"  `{name}` is a secret, from `{shown(reference)}`")
     for one in spec.notify:
         say(f"  `{shown(one)}` is told of its end")
+    if planned.asked.shell:
+        say(f"  {way_in_words(spec)}")
     say(f"  `outlast stop {spec.job}` stops it")
 
 

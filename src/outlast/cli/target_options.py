@@ -106,7 +106,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     )
     flags |= environment_flags(given) | rent_flags(given)
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
-    return Asked(
+    request = Asked(
         target=target,
         args=tuple(given["args"]),
         directory=str(directory),
@@ -134,6 +134,11 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         **environment_asked(settings),
         **data_asked(given),
     )
+    if not given.get("shell"):
+        return request
+    from outlast.cli.shell_option import as_shell
+
+    return as_shell(request, settings)
 
 
 def _from_job(world: World, text: str | None) -> str:

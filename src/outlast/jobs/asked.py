@@ -83,3 +83,5 @@ class Asked:
     links: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
     drill: Drill | None = None
+    shell: bool = False
+    """A machine to work on: no target, and the only argument is for how many seconds it waits after the last one has left."""

@@ -70,7 +70,7 @@ def ship_code(
         extra=[Path(one).absolute() for one in asked.extra_dirs],
         cache=world.cache_dir,
         clock=world.clock,
-        target=target,
+        target=None if asked.shell else target,
         args=asked.args,
         links=[os.path.basename(link) for link in inputs.links],
         given=inputs.directories,

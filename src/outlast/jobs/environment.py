@@ -132,6 +132,7 @@ def equipment_like(before: Equipment, one: Asked, other: Asked) -> Equipment | N
         "env",
         "git",
         "image",
+        "shell",
     )
     if all(getattr(one, name) == getattr(other, name) for name in same):
         return replace(before, resolver="", seconds=0.0)

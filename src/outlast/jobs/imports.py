@@ -38,8 +38,8 @@ class Needed:
 
 
 def imported(directory: Path, target: Target, asked: Asked, cache: Path) -> Needed:
-    """Nothing of a shell script: nobody knows what it starts."""
-    if target.kind is TargetKind.SHELL:
+    """Nothing of a shell script, and of a machine to work on: nobody knows what they start."""
+    if target.kind is TargetKind.SHELL or asked.shell:
         return Needed(directory, Reached((), (), moves_path=False))
     start = directory / script_of(target)
     if target.kind is TargetKind.MODULE and not start.is_file():

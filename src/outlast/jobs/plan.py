@@ -26,7 +26,7 @@ from outlast.jobs.world import World
 from outlast.spec.names import check_job_id, job_id, name_of_target
 from outlast.spec.notify import is_reference
 from outlast.spec.progress import OnProgress, silent
-from outlast.spec.spec import Provenance, Spec
+from outlast.spec.spec import Provenance, Spec, Target, TargetKind
 from outlast.spec.target import parse_target
 from outlast.store.registry import Prepared
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from outlast.jobs.datasets import Given
 
 ENGINE_DEFAULT = "local"
+SHELL = Target(TargetKind.MODULE, "outlast.training.shell")
+"""What a machine runs that is there to be worked on: it is the library's, and in no bundle."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     here = Path(asked.directory).absolute()
     code = choose_code(world, asked, here)
     directory = code.directory
-    target = parse_target(asked.target, directory)
-    name = asked.name or name_of_target(asked.target)
+    target = SHELL if asked.shell else parse_target(asked.target, directory)
+    name = asked.name or ("shell" if asked.shell else name_of_target(asked.target))
     checked = check(world, asked, here, directory)
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else _prepared(world, asked)
