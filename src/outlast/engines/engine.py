@@ -61,6 +61,9 @@ class LaunchState:
     directories: tuple[str, ...] = ()
     """Where the machines' own files are, one for each of `machines`, if they are on this computer."""
 
+    lacks_capacity: bool = False
+    """It waits for a machine that its provider has not got there."""
+
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)
@@ -89,6 +92,9 @@ class Found:
 
     kept: bool = False
     """Made to stay, until somebody deletes it: an image."""
+
+    until_at: float = 0.0
+    """It belongs to no launch, and may be there until then: a machine on which an image is made."""
 
 
 class Auditor(Protocol):

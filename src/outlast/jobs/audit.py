@@ -100,6 +100,9 @@ class _Judge:
         if found.kept:
             return Verdict.KEPT, "until it is deleted"
         free = found.kind == "template"
+        if found.until_at:
+            over = self.world.clock.now() > found.until_at
+            return (Verdict.LEAK, "an image was made on it") if over else (Verdict.NEEDED, "an image is made on it")
         if not found.launch:
             return Verdict.LEAK, "it names no launch"
         home = self.homes.get(found.home)
@@ -111,20 +114,29 @@ class _Judge:
             self.away[home.url] = error.message
             return Verdict.UNKNOWN, f"`{home.url}` cannot be read"
         age_seconds = home.store.now() - found.made_at
-        verdict, why = self._by_head(head, found, age_seconds, home.store.now())
+        verdict, why = self._by_head(home, head, found, age_seconds)
         if free and verdict in (Verdict.LEAK, Verdict.GOING):
             return (Verdict.LITTER if age_seconds > TEMPLATE_SECONDS else Verdict.GOING), why
         return verdict, why
 
-    def _by_head(self, head: Head | None, found: Found, age_seconds: float, now: float) -> tuple[Verdict, str]:
+    def _by_head(self, home: Home, head: Head | None, found: Found, age_seconds: float) -> tuple[Verdict, str]:
         if head is None:
             return _unless_fresh(age_seconds), f"there is no job `{found.job}`"
         if head.launch_id != found.launch:
             return _unless_fresh(age_seconds), f"job `{head.job}` goes on with another launch"
         if not head.state.final:
             return Verdict.NEEDED, f"job `{head.job}` has not ended"
-        ended_seconds = now - (head.ended_at or 0.0)
+        ended_seconds = home.store.now() - (head.ended_at or 0.0)
+        if found.kind != "template" and ended_seconds < self._linger_seconds(home, head):
+            return (
+                Verdict.NEEDED,
+                f"job `{head.job}` has {head.state.value}, and its machine lingers as it was asked to",
+            )
         return _unless_fresh(ended_seconds), f"job `{head.job}` has {head.state.value}"
+
+    def _linger_seconds(self, home: Home, head: Head) -> float:
+        rented = home.folder(head.job).read_launch(head.launch).machine.rented
+        return rented.linger_seconds if rented is not None else 0.0
 
     def _head(self, home: Home, job: str) -> Head | None:
         key = (home.url, job)

@@ -13,7 +13,8 @@ from outlast.jobs.world import World
 def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int]) -> list[str]:
     """The words of a command that this computer can run."""
     status = look(world, job)
-    if status.final:
+    rented = status.launch.machine.rented
+    if status.final and (rented is None or not rented.linger_seconds):
         raise NotFound(
             f"job `{job.id}` has {status.state}: nothing of it runs",
             hint=f"`outlast pull {job.id}` has its files; `outlast resume {job.id}` goes on with it",
@@ -21,6 +22,8 @@ def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int])
     launch = as_launch(job, status.launch, status.spec)
     words = world.engine(status.launch.engine).enter(launch, tuple(command), tuple(ports))
     if words is None:
+        if status.final:
+            raise NotFound(f"job `{job.id}` has {status.state}, and its machine does not linger any more")
         waits = f": it waits {status.why}" if status.why else ""
         raise NotFound(f"no machine of job `{job.id}` runs now{waits}", hint=f"`outlast show {job.id}`")
     return words

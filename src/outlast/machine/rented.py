@@ -16,10 +16,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from outlast.agent import init
+from outlast.agent.trainer_process import read_order
 from outlast.clock import SYSTEM
 from outlast.engines.compute.told import ATTRIBUTE, Told
 from outlast.errors import OutlastError, PreconditionFailed
@@ -138,9 +140,15 @@ class Life:
         if done is None:
             sys.stderr.write(files.read_end(self.paths.log, LOG_BYTES_TOLD).decode(errors="replace"))
             return EXIT_AGAIN if self.paths.up.exists() else EXIT_FAILED
-        if done:
-            SYSTEM.sleep(max(0.0, min(self.told.linger_seconds, self.told.deadline_at - SYSTEM.now())))
+        if done and read_order(self.paths) is not None:  # of a machine that came after the end there is nothing to see
+            self._linger()
         return EXIT_DONE if done else EXIT_AGAIN
+
+    def _linger(self) -> None:
+        """For whoever wants to look at it; a machine that is taken away meanwhile goes at once."""
+        taken = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: taken.set())
+        taken.wait(max(0.0, min(self.told.linger_seconds, self.told.deadline_at - SYSTEM.now())))
 
 
 def _environ(told: Told) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 from outlast.catalog.prices import disk_usd, gpus_usd, machine_usd
 from outlast.catalog.table import catalog
 from outlast.engines.compute import names
+from outlast.engines.compute.image_bodies import BUILDER, LIMIT_SECONDS
 from outlast.engines.engine import Found
 from outlast.google.compute import ComputeClient
 from outlast.google.connect import connect
@@ -134,6 +135,7 @@ def _found(
         launch=labels.get(names.LAUNCH_LABEL, ""),
         detail=detail,
         kept=kept,
+        until_at=_made_at(one) + LIMIT_SECONDS if labels.get(names.KIND_LABEL) == BUILDER else 0.0,
     )
 
 
