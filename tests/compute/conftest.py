@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from outlast_emulator.testing import Running, running
+from tests.cli.conftest import user
+from tests.cli.user import User
 from tests.compute.place import TIME_SCALE, ComputePlace
+from tests.compute.renter import Renter
+
+__all__ = ["user"]
 
 
 @pytest.fixture
@@ -24,3 +29,8 @@ def emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runnin
 @pytest.fixture
 def place(emulator: Running, tmp_path: Path) -> ComputePlace:
     return ComputePlace(tmp_path, emulator)
+
+
+@pytest.fixture
+def renter(emulator: Running, user: User) -> Renter:
+    return Renter(user, emulator)

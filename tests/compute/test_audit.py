@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from outlast.folder.folder import Folder
 from outlast.folder.home import Home
 from outlast.folder.records import Head, State
 from outlast.jobs.world import system_world
-from outlast_emulator.testing import Running, running
-from tests.cli.conftest import user
+from outlast_emulator.testing import Running
 from tests.cli.user import User
+from tests.compute.records import emulator, user
 
-__all__ = ["user"]
-
-RUNNER = {"email": "outlast-runner@emulated.iam.gserviceaccount.com", "roles": ["roles/owner"]}
-
-
-@pytest.fixture
-def emulator(tmp_path: Path, user: User, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    """Machines are records here: what they do is no matter."""
-    with running(tmp_path / "google", time_scale=0.01) as found:
-        found.switch(machines=False)
-        found.call("POST", "/_emulator/iam/service-accounts", RUNNER)
-        for name, value in {**found.variables, "OUTLAST_DIR": str(user.outlast_dir)}.items():
-            monkeypatch.setenv(name, value)
-            user.env[name] = value
-        user.write("train.py", "pass")
-        yield found
+__all__ = ["emulator", "user"]
 
 
 def submit(user: User, job: str, *options: str) -> None:

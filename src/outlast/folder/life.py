@@ -227,6 +227,16 @@ def final(
     )
 
 
+def moved(head: Head, launch: LaunchRecord, now: float) -> Head:
+    """The launch ends as moved, and another one goes on with its budgets."""
+    attempts = dict(head.attempts)
+    last = attempts.get(str(head.attempt))
+    if last is not None and last.ended_at is None and last.launch == head.launch:
+        attempts[str(head.attempt)] = with_end(last, Cause.MOVED, now)
+    gone = replace(head, attempts=attempts, ends={**head.ends, str(head.launch): Cause.MOVED.value})
+    return replace(relaunched(gone, launch), barren=head.barren)
+
+
 def relaunched(head: Head, launch: LaunchRecord) -> Head:
     """A new launch goes on where the last one ended: history stays, budgets begin at zero."""
     checkpoints = head.checkpoints

@@ -10,6 +10,7 @@ from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.move import move, next_region
 from outlast.jobs.secrets import forget
 from outlast.jobs.submit import start
 from outlast.jobs.world import World
@@ -37,6 +38,8 @@ def look(world: World, job: Job) -> Status:
         if not launch_state.alive and is_elsewhere(world, record):
             launch_state = state_elsewhere(job, record, at.head)
         at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
+        if at.head.launch != record.launch:
+            record = job.folder.read_launch(at.head.launch)
     else:
         publish(job.folder, record.id, spec)  # the machine that should have may have been taken away first
         if job.folder.store.now() - (at.head.ended_at or 0.0) > FORGET_SECONDS:
@@ -72,6 +75,12 @@ def _mend(
         final = life.final(at.head, State.STOPPED, now)
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
+    region = next_region(spec, record, launch_state, now)
+    if region and not stopping:
+        moved = move(world, job, spec, record, at, region)
+        at = moved or job.folder.existing_head()
+        record = job.folder.read_launch(at.head.launch)
+        return at, world.engine(record.engine).state(as_launch(job, record, spec))
     if not launch_state.alive:
         try:
             start(world, job, spec, at.head)

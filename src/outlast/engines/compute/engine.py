@@ -190,7 +190,8 @@ class ComputeEngine:
             return LaunchState(Condition.RUNNING, machines=running)
         if there:
             return LaunchState(Condition.STARTING, troubles.told(troubled), machines=running)
-        return LaunchState(Condition.WAITING, troubles.told(troubled) or "for its machine")
+        lacking = any(one.code in troubles.CAPACITY for one in troubled)
+        return LaunchState(Condition.WAITING, troubles.told(troubled) or "for its machine", lacks_capacity=lacking)
 
     def _state_without_group(self, launch: Launch) -> LaunchState:
         bucket = names.bucket_of(launch.home)
