@@ -11,7 +11,7 @@ import pytest
 from tests.bad_input.damage import DAMAGES, change, newest, read, spoil, write
 from tests.bad_input.surroundings import assert_nothing_runs, wait_for
 from tests.bad_input.template import FAILED, SUCCEEDED, Copy, bundle_of, manifest_of, pack_of
-from tests.cli.user import Said, User
+from tests.cli.user import Said, User, end_processes
 
 STORE_ERROR = 6
 FEW = ("missing", "empty", "truncated", "a pickle", "wrong types", "a newer format", "a foreign field", "huge numbers")
@@ -228,6 +228,7 @@ def test_a_head_that_is_damaged_under_its_machine_ends_it_and_is_not_written_ove
     assert user.outlast("resume", "--detach", "loops").code == 0
     wait_for(lambda: user.outlast("show", "--json", "loops").json["attempts"] == 2, "the second attempt")
     assert user.outlast("show", "--json", "loops").json["attempt_list"][1]["resumed_from_step"] >= 10
+    end_processes(user)  # at rest it would take its whole grace to stop
 
 
 def test_a_job_whose_spec_is_damaged_under_its_machine_can_be_stopped(user: User) -> None:
