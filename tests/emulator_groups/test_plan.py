@@ -12,19 +12,21 @@ from outlast_emulator.compute.groups_plan import (
     DELETING,
     NONE,
     RECREATING,
+    Machine,
+    Member,
+    Wish,
+    plan,
+)
+from outlast_emulator.compute.groups_steps import (
     Add,
     Attempt,
     Clear,
     Dismiss,
     Forget,
-    Machine,
-    Member,
     Notice,
     Recover,
     Repair,
     Settle,
-    Wish,
-    plan,
 )
 
 ZONES = ("r-a", "r-b", "r-c")

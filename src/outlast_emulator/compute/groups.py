@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import rfc3339
-from outlast_emulator.compute import groups_rules, links, places, rules
+from outlast_emulator.compute import groups_rules, groups_versions, links, places, rules
 from outlast_emulator.compute.groups_controller import Controller, recreated
 from outlast_emulator.compute.groups_plan import ABANDONING, CREATING, DELETING, LEAVING, Member
 from outlast_emulator.compute.groups_rules import Place
@@ -60,8 +60,8 @@ class Groups:
     def create(self, project: str, scope: str, body: Mapping[str, Any]) -> Group:
         compute = self._compute
         with compute.database.write():
-            versions = self._versions(project, scope, body)
-            template = compute.resources.get(*_address(versions[0]["template"]))
+            versions = groups_versions.read(compute.templates, project, scope, body)
+            template = compute.resources.get(*groups_versions.address(versions[0]["template"]))
             place = self.place(scope)
             document = groups_rules.filled(body, place, template.document["properties"], compute.switches)
             if place.regional:
@@ -71,7 +71,7 @@ class Groups:
                 "kind": "compute#instanceGroupManager",
                 "creationTimestamp": rfc3339(int(compute.clock.now() * 1e6)),
                 "region" if place.regional else "zone": links.url(f"projects/{project}/{scope}"),
-                **_shown(versions),
+                **groups_versions.shown(versions),
             }
             resource = compute.resources.add(KIND, project, scope, document["name"], document, {"versions": versions})
             self.controller.poke(resource.id)
@@ -90,9 +90,9 @@ class Groups:
                 if body.get(policy):
                     wanted[policy] = {**group.document.get(policy, {}), **body[policy]}
             if "versions" in body or "instanceTemplate" in body:
-                versions = self._versions(group.resource.project, group.resource.scope, body)
+                versions = groups_versions.read(compute.templates, group.resource.project, group.resource.scope, body)
                 group.resource.state["versions"] = versions
-            template = compute.resources.get(*_address(group.template))
+            template = compute.resources.get(*groups_versions.address(group.template))
             filled = groups_rules.filled(wanted, place, template.document["properties"], compute.switches)
             for zone in filled.get("distributionPolicy", {}).get("zones", []):
                 zone["zone"] = links.url(f"projects/{group.resource.project}/zones/{zone['zone']}")
@@ -100,7 +100,7 @@ class Groups:
                 map(str, group.document["distributionPolicy"]["zones"])
             ):
                 raise refused("resource.distributionPolicy.zones", "", "Zones of a regional group cannot be changed.")
-            group.document.update(filled | _shown(group.resource.state["versions"]))
+            group.document.update(filled | groups_versions.shown(group.resource.state["versions"]))
             if group.document["updatePolicy"]["type"] == "PROACTIVE":
                 self._outdate(group)
             self._put(group)
@@ -256,34 +256,8 @@ class Groups:
         self._compute.resources.save(group.resource)
         self.controller.poke(group.resource.id)
 
-    def _versions(self, project: str, scope: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-        asked = list(body.get("versions") or [])
-        if not asked and body.get("instanceTemplate"):
-            asked = [{"instanceTemplate": body["instanceTemplate"]}]
-        if not asked:
-            raise refused("resource.instanceTemplate", "", "Instance template must be specified.")
-        if len(asked) > 1 or asked[0].get("targetSize"):
-            raise not_implemented("instanceGroupManagers with more than one version, or a version's targetSize")
-        field = "resource.versions[0].instanceTemplate" if body.get("versions") else "resource.instanceTemplate"
-        template = self._compute.templates.resolve(str(asked[0].get("instanceTemplate") or ""), project, scope, field)
-        return [{"template": template.path, "name": asked[0].get("name", "")}]
-
 
 def group_fingerprint(group: Group) -> str:
     """Of what `patch` may change: the size that a machine's end took away is none of it."""
     document = group.document
     return fingerprint({key: document.get(key) for key in SETTABLE} | {"versions": group.resource.state["versions"]})
-
-
-def _shown(versions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    shown = [
-        {"instanceTemplate": links.url(one["template"]), **({"name": one["name"]} if one["name"] else {})}
-        for one in versions
-    ]
-    return {"instanceTemplate": shown[0]["instanceTemplate"], "versions": shown}
-
-
-def _address(path: str) -> tuple[str, str, str, str]:
-    link = links.parse(path, "instanceTemplates", "", links.GLOBAL)
-    assert link is not None, path
-    return link.kind, link.project, link.scope, link.name

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import rfc3339
-from outlast_emulator.compute import groups_plan, links, machine_types
+from outlast_emulator.compute import groups_machine, groups_plan, links
 from outlast_emulator.compute.failures import Failure
-from outlast_emulator.compute.groups_plan import (
-    CREATING,
-    DELETING,
-    NONE,
-    RECREATING,
+from outlast_emulator.compute.groups_plan import CREATING, DELETING, NONE, RECREATING, Machine, Member, Plan, Wish
+from outlast_emulator.compute.groups_shapes import ANY, EVEN
+from outlast_emulator.compute.groups_state import KIND, Group
+from outlast_emulator.compute.groups_steps import (
     Add,
     Attempt,
     Clear,
     Dismiss,
     Forget,
-    Machine,
-    Member,
     Notice,
-    Plan,
     Recover,
     Repair,
     Settle,
     Step,
-    Wish,
 )
-from outlast_emulator.compute.groups_rules import ANY, EVEN
-from outlast_emulator.compute.groups_state import KIND, Group
 from outlast_emulator.compute.resources import Instance
 from outlast_emulator.errors import ApiError
 
@@ -181,12 +172,14 @@ class Controller:
 
     def _attempt(self, connection: sqlite3.Connection, group: Group, member: Member, step: Attempt) -> None:
         compute, failures = self._compute, list[dict[str, Any]]()
-        for zone, machine_type in self._offered(member, step.places):
+        properties = self._template(member.template)["properties"]
+        config = (group.document.get("allInstancesConfig") or {}).get("properties") or {}
+        for zone, machine_type in groups_machine.offered(properties, step.places):
             tried = replace(member, zone=zone, machine_type=machine_type)
             operation = compute.operations.begin("insert", group.instance_link(tried), user=AGENT)
             connection.execute("SAVEPOINT attempt")
             try:
-                body = self._body(group, tried)
+                body = groups_machine.body(properties, tried, config)
                 made = compute.instances.create(
                     group.resource.project, zone, body, by=group.resource.url, operation=operation
                 )
@@ -205,31 +198,6 @@ class Controller:
         zone = member.zone or step.places[0][0]
         group.replace(replace(member, zone=zone, retry_at=retry_at, doomed_id=0))
         group.attempts[member.name] = failures
-
-    def _offered(self, member: Member, places: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-        """Those zones that have such machines at all; where none has, all, so that the errors say it."""
-        accelerators = self._template(member.template)["properties"].get("guestAccelerators") or []
-        names = [links.last(str(one.get("acceleratorType", ""))) for one in accelerators]
-        found = []
-        for zone, machine_type in places:
-            known = machine_types.find(machine_type)
-            here = known is not None and machine_types.in_zone(known, zone)
-            if here and all(machine_types.accelerator_in_zone(name, zone) for name in names):
-                found.append((zone, machine_type))
-        return found or places
-
-    def _body(self, group: Group, member: Member) -> dict[str, Any]:
-        """What is asked of `instances.insert`."""
-        body: dict[str, Any] = deepcopy(self._template(member.template)["properties"])
-        body |= {"name": member.name, "machineType": member.machine_type}
-        config = (group.document.get("allInstancesConfig") or {}).get("properties") or {}
-        if config.get("labels"):
-            body["labels"] = {**body.get("labels", {}), **config["labels"]}
-        items = {item["key"]: item.get("value", "") for item in (body.get("metadata") or {}).get("items", [])}
-        items |= config.get("metadata") or {}
-        items["instance-template"] = member.template
-        body["metadata"] = {"items": [{"key": key, "value": value} for key, value in items.items()]}
-        return body
 
     def _write_down(self, group: Group, member: Member, failure: Failure) -> None:
         group.errors.append(

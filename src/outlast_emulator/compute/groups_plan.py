@@ -7,7 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from outlast_emulator.compute.groups_names import BaseName
-from outlast_emulator.compute.groups_rules import ANY, ANY_SINGLE_ZONE, BALANCED, EVEN
+from outlast_emulator.compute.groups_shapes import ANY, ANY_SINGLE_ZONE, BALANCED, EVEN
+from outlast_emulator.compute.groups_steps import (
+    Add,
+    Attempt,
+    Clear,
+    Dismiss,
+    Forget,
+    Notice,
+    Recover,
+    Repair,
+    Settle,
+    Step,
+)
 
 NONE, CREATING, RECREATING, DELETING, ABANDONING = "NONE", "CREATING", "RECREATING", "DELETING", "ABANDONING"
 LEAVING = (DELETING, ABANDONING)
@@ -64,75 +76,6 @@ class Machine:
     status: str
     leaving: bool = False
     """Its deletion has begun."""
-
-
-@dataclass(frozen=True)
-class Add:
-    """A new member, to be created; in this zone, if the shape is strict about that."""
-
-    name: str
-    zone: str = ""
-
-
-@dataclass(frozen=True)
-class Dismiss:
-    """The group is larger than it should be: this one goes."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Its machine is gone: from now the delay of the repair counts."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Recover:
-    """Its machine is up again, before it was repaired."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Repair:
-    """To be recreated, once the machine `doomed_id` (if there is one) is deleted."""
-
-    name: str
-    doomed_id: int
-
-
-@dataclass(frozen=True)
-class Clear:
-    """Delete the machine that stands there."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """Make its machine in the first of these (zone, machine type) that has room for it."""
-
-    name: str
-    places: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Settle:
-    """Its machine runs: nothing is to be done."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Forget:
-    """No member any more."""
-
-    name: str
-
-
-Step = Add | Dismiss | Notice | Recover | Repair | Clear | Attempt | Settle | Forget
 
 
 @dataclass

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from outlast_emulator.compute import groups_names, rules
+from outlast_emulator.compute import groups_names, groups_update_rules, rules
+from outlast_emulator.compute.groups_shapes import ANY, BALANCED, EVEN, FLEXIBLE
 from outlast_emulator.compute.rules import refused
 from outlast_emulator.compute.scheduling_rules import is_preemptible, termination_action
 from outlast_emulator.errors import ApiError, not_implemented
 from outlast_emulator.switches import Switches
 
-EVEN, BALANCED, ANY, ANY_SINGLE_ZONE = "EVEN", "BALANCED", "ANY", "ANY_SINGLE_ZONE"
-FLEXIBLE_SHAPES = (BALANCED, ANY, ANY_SINGLE_ZONE)
 SIZE_MAX = {True: 2000, False: 1000}
 """Regional or not -> the most machines that a group may have."""
 CUSTOM_TYPE = re.compile(r"(?:[a-z0-9]+-)?custom-.*")
@@ -43,7 +42,9 @@ def filled(
     if not place.regional:
         del group["distributionPolicy"]
     group["instanceLifecyclePolicy"] = _lifecycle(body)
-    group["updatePolicy"] = _update(body, place, group, field)
+    zones = len(group["distributionPolicy"]["zones"]) if place.regional else 1
+    shape = shape_of(group) if place.regional else ""
+    group["updatePolicy"] = groups_update_rules.filled(body, group, zones=zones, shape=shape, field=field)
     group.setdefault("listManagedInstancesResults", "PAGELESS")
     _check_flexibility(group, place, template, field)
     _check_zone_change(group, place, switches, field)
@@ -129,62 +130,6 @@ def shape_of(group: Mapping[str, Any]) -> str:
     return str(group.get("distributionPolicy", {}).get("targetShape", EVEN))
 
 
-def _update(body: Mapping[str, Any], place: Place, group: Mapping[str, Any], field: str) -> dict[str, Any]:
-    found, name = dict(body.get("updatePolicy") or {}), f"{field}.updatePolicy"
-    zones = len(group["distributionPolicy"]["zones"]) if place.regional else 1
-    found.setdefault("type", "OPPORTUNISTIC")
-    found.setdefault("minimalAction", "REPLACE")
-    found.setdefault("mostDisruptiveAllowedAction", "REPLACE")
-    found.setdefault("replacementMethod", "SUBSTITUTE")
-    recreating = found["replacementMethod"] == "RECREATE"
-    found.setdefault("maxSurge", {"fixed": 0 if recreating else zones, "calculated": 0 if recreating else zones})
-    found.setdefault("maxUnavailable", {"fixed": zones, "calculated": zones})
-    for bound in ("maxSurge", "maxUnavailable"):
-        found[bound] = _bound(found[bound], group["targetSize"])
-        fixed = found[bound].get("fixed")
-        if place.regional and fixed is not None and 0 < fixed < zones:
-            raise refused(
-                f"{name}.{bound}.fixed",
-                fixed,
-                f"Fixed updatePolicy.{bound} for regional managed instance group has to be either 0 or at least equal "
-                "to the number of zones.",
-            )
-    if recreating and found["maxSurge"]["calculated"]:
-        raise refused(
-            f"{name}.maxSurge",
-            found["maxSurge"].get("fixed", found["maxSurge"].get("percent")),
-            "maxSurge must be equal to 0 when replacement method is set to RECREATE",
-        )
-    if found["maxSurge"].get("fixed") == 0 and found["maxUnavailable"].get("fixed") == 0:
-        raise refused(f"{name}.maxUnavailable", 0, "Either maxSurge or maxUnavailable must be greater than zero.")
-    if place.regional:
-        _check_redistribution(found, shape_of(group), name)
-    elif found.get("instanceRedistributionType"):
-        raise refused(
-            f"{name}.instanceRedistributionType",
-            found["instanceRedistributionType"],
-            "Instance redistribution is supported only for regional managed instance groups.",
-        )
-    return found
-
-
-def _bound(bound: Mapping[str, Any], size: int) -> dict[str, Any]:
-    found = {key: value for key, value in bound.items() if key in ("fixed", "percent")}
-    calculated = found["fixed"] if "fixed" in found else -(-size * int(found.get("percent", 0)) // 100)
-    return {**found, "calculated": calculated}
-
-
-def _check_redistribution(update: dict[str, Any], shape: str, name: str) -> None:
-    wanted = update.get("instanceRedistributionType")
-    if wanted == "PROACTIVE" and shape != EVEN:
-        raise refused(
-            f"{name}.instanceRedistributionType",
-            wanted,
-            f"Proactive instance redistribution is not supported with target shape {shape}.",
-        )
-    update["instanceRedistributionType"] = wanted or ("PROACTIVE" if shape == EVEN else "NONE")
-
-
 def selections(group: Mapping[str, Any]) -> list[tuple[int, list[str]]]:
     """(rank, machine types) of a flexibility policy, the preferred first; [] without one."""
     found = (group.get("instanceFlexibilityPolicy") or {}).get("instanceSelections") or {}
@@ -199,7 +144,7 @@ def _check_flexibility(group: Mapping[str, Any], place: Place, template: Mapping
     if not place.regional:
         raise refused(name, "", "Instance flexibility policy is supported only for regional managed instance groups.")
     shape = shape_of(group)
-    if shape not in FLEXIBLE_SHAPES:
+    if shape not in FLEXIBLE:
         raise refused(name, "", f"Instance flexibility policy is not supported with target distribution shape {shape}.")
     for key, one in group["instanceFlexibilityPolicy"].get("instanceSelections", {}).items():
         place_name = f"{name}.instanceSelections[{key}]"

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from outlast_emulator.clock import Clock
-from outlast_emulator.compute import groups_names, groups_rules, links
+from outlast_emulator.compute import groups_names, groups_rules, groups_shapes, links
 from outlast_emulator.compute.groups_plan import Member, Wish
 from outlast_emulator.compute.resources import Resource
 from outlast_emulator.switches import Switches
@@ -87,7 +87,7 @@ class Group:
         return Wish(
             target_size=int(document["targetSize"]),
             zones=self.zones(),
-            shape=groups_rules.shape_of(document) if self.regional else groups_rules.EVEN,
+            shape=groups_rules.shape_of(document) if self.regional else groups_shapes.EVEN,
             base=base,
             machine_types=tuple(ranked) or (str(properties["machineType"]),),
             template=self.template,
