@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from outlast_emulator.compute import links, places, rules
+from outlast_emulator.compute import acting, links, places, rules
 from outlast_emulator.compute.disks import KIND, SIZE_GB_MAX
 from outlast_emulator.compute.resources import Resource, fingerprint
 from outlast_emulator.compute.serving import aggregated, change, list_page, scope_of, served
@@ -13,12 +13,11 @@ from outlast_emulator.response import Response, answer
 from outlast_emulator.routes import Route
 
 if TYPE_CHECKING:
-    from outlast_emulator.compute.model import Compute
     from outlast_emulator.emulator import Emulator
 
 
 def routes(emulator: Emulator) -> list[Route]:
-    api = _Disks(emulator.compute)
+    api = _Disks(emulator)
     return served(
         {
             "disks.get": api.get,
@@ -35,8 +34,9 @@ def routes(emulator: Emulator) -> list[Route]:
 
 
 class _Disks:
-    def __init__(self, compute: Compute) -> None:
-        self._compute = compute
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
+        self._compute = emulator.compute
 
     def get(self, request: Request) -> Response:
         return answer(self._found(request).document)
@@ -56,12 +56,19 @@ class _Disks:
         project, scope, body = request.params["project"], scope_of(request), dict(request.json())
         if request.query("sourceImage"):
             body["sourceImage"] = request.query("sourceImage")
+        if body.get("sourceDisk"):
+            acting.demand(self._emulator, request, "compute.disks.useReadOnly", named=str(body["sourceDisk"]))
         link = links.Link(project, scope, KIND, str(body.get("name", "")))
         compute = self._compute
 
         def act() -> Resource:
             made = compute.disks.create(project, request.params["zone"], body)
             operation = compute.operations.begin("insert", made, user=request.principal)
+            if made.state.get("copied"):
+                compute.scheduler.later(
+                    compute.switches.operation_seconds, "disks.copy", number=made.id, operation=operation.id
+                )
+                return operation
             return compute.operations.end_later(compute.switches.operation_seconds, operation)
 
         return change(compute, request, "insert", link, act)

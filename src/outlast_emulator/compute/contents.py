@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from outlast_emulator.compute import machine_metadata
+from outlast_emulator.compute.failures import Failure
 from outlast_emulator.compute.hosting import Guest, Silence
 from outlast_emulator.compute.resources import Instance
-from outlast_emulator.machines.errors import DiskInUse
+from outlast_emulator.machines.errors import DiskInUse, MachineError
 from outlast_emulator.machines.host import Boot, Listen, MachineHost
 from outlast_emulator.machines.machine import Machine
 from outlast_emulator.machines.metadata import Identity, Metadata, Token
@@ -73,6 +74,7 @@ class Contents:
         self.environment: Callable[[], Mapping[str, str]] = dict
         self.token: Token | None = None
         self.identity: Identity | None = None
+        compute.scheduler.on("disks.copy", self._copy_disk, slow=True)
         compute.scheduler.on("disks.drop", self._drop_disk, slow=True)
         compute.scheduler.on("images.drop", self._drop_image, slow=True)
 
@@ -132,6 +134,18 @@ class Contents:
         if source_kind == "images":
             host.delete_disk(disk_id)
         return size
+
+    def _copy_disk(self, number: int, operation: int) -> None:
+        """A disk that is a copy begins with an image of its own number, which goes with it."""
+        compute, failure = self._compute, None
+        disk, running = compute.resources.by_id(number), compute.resources.by_id(operation)
+        if disk is not None:
+            try:
+                self.copy_image(disk.state["copied"], "disks", number)
+            except (OSError, MachineError) as error:
+                failure = Failure("RESOURCE_OPERATION_FAILED", f"The disk could not be copied: {error}", 503)
+        if running is not None:
+            compute.operations.end(running, failure)
 
     def project_changed(self, items: list[dict[str, str]]) -> None:
         """The project's metadata, which every machine sees."""

@@ -25,10 +25,16 @@ class Disks:
     def create(self, project: str, zone: str, body: dict[str, Any], *, field: str = "resource") -> Resource:
         """`body` is that of `disks.insert`. What is wrong with it is refused with the name of `field`."""
         compute = self._compute
+        source = self._copied(project, zone, body, field)
+        if source is not None:
+            body = {"type": source.document["type"], "sizeGb": source.document["sizeGb"], **body}
         document, image = self.planned(project, zone, body, field=field)
         with compute.database.write():
             made = compute.resources.add(KIND, project, links.zone_scope(zone), document["name"], document)
             made.state["image"] = image.id if image is not None else 0
+            if source is not None:  # what it holds is kept as an image under its own number, once it is copied
+                made.document.update(sourceDisk=source.url, sourceDiskId=str(source.id))
+                made.state.update(image=made.id, copied=source.id)
             compute.resources.save(made)
             compute.usage.begin_disk(made)
         return made
@@ -72,6 +78,22 @@ class Disks:
                 if image.document.get(inherited) and inherited not in document:
                     document[inherited] = image.document[inherited]
         return document, image
+
+    def _copied(self, project: str, zone: str, body: dict[str, Any], field: str) -> Resource | None:
+        """The disk that a new one is a copy of."""
+        if not body.get("sourceDisk"):
+            return None
+        if body.get("sourceImage"):
+            raise rules.refused(f"{field}.sourceDisk", body["sourceDisk"], "Only one source can be specified.")
+        link = links.parse(body["sourceDisk"], KIND, project, links.zone_scope(zone))
+        found = self._compute.resources.at(link) if link is not None else None
+        if found is None or found.scope != links.zone_scope(zone):
+            words = "The referenced disk resource cannot be found."
+            raise rules.refused(f"{field}.sourceDisk", body["sourceDisk"], words)
+        if body.get("sizeGb") and int(body["sizeGb"]) < int(found.document["sizeGb"]):
+            words = "Requested disk size cannot be smaller than the source disk size."
+            raise rules.refused(f"{field}.sizeGb", body["sizeGb"], words)
+        return found
 
     def attach(self, disk: Resource, instance: Instance) -> None:
         with self._compute.database.write():
@@ -130,6 +152,8 @@ class Disks:
             compute.resources.remove(disk)
             compute.usage.end(disk)
             compute.scheduler.later(0, "disks.drop", number=disk.id)
+            if disk.state.get("copied"):
+                compute.scheduler.later(0, "images.drop", number=disk.id)
 
 
 def disk_type(named: str | None, project: str, zone: str, field: str) -> str:
