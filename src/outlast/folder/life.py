@@ -206,7 +206,14 @@ def best_checkpoint(checkpoints: tuple[Checkpoint, ...]) -> Checkpoint | None:
 
 
 def final(
-    head: Head, state: State, now: float, *, outputs: str = "", exit_code: int | None = None, reason: str = ""
+    head: Head,
+    state: State,
+    now: float,
+    *,
+    outputs: str = "",
+    exit_code: int | None = None,
+    reason: str = "",
+    refused: bool = False,
 ) -> Head:
     """The end of a launch, written once: it clears the nonce, so that nobody's late write can be merged into it."""
     attempts = dict(head.attempts)
@@ -224,6 +231,7 @@ def final(
         ended_at=now,
         exit_code=exit_code,
         reason=reason,
+        refused=refused,
     )
 
 
@@ -260,4 +268,5 @@ def relaunched(head: Head, launch: LaunchRecord) -> Head:
         ended_at=None,
         exit_code=None,
         reason="",
+        refused=False,
     )

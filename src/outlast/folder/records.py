@@ -179,6 +179,9 @@ class Head:
     reason: str = ""
     """In a person's words, for a final state that needs some."""
 
+    refused: bool = False
+    """Failed since no machine could be had, however long it would have waited."""
+
     edit: str = ""
     """The newest wish to change the code that was carried out: the end of its key."""
 

@@ -70,7 +70,8 @@ def _mend(
     elif launch_state.condition is Condition.BOOT_FAILED:
         final = life.final(at.head, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
     elif launch_state.condition is Condition.REFUSED:
-        final = life.final(at.head, State.FAILED, now, reason=f"no machine can be had {launch_state.why}")
+        why = f"no machine can be had {launch_state.why}"
+        final = life.final(at.head, State.FAILED, now, reason=why, refused=True)
     elif stopping and launch_state.condition in (Condition.ABSENT, Condition.WAITING):
         final = life.final(at.head, State.STOPPED, now)
     if final is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from outlast.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT, EXIT_STOPPED
+from outlast.errors import EXIT_CAPACITY, EXIT_DONE, EXIT_FAILED, EXIT_LIMIT, EXIT_STOPPED
 from outlast.folder import cost
 from outlast.folder.records import Attempt, Beat, Cause, Checkpoint, Head, LaunchRecord, State
 from outlast.results.goodput import Goodput, goodput_of
@@ -51,7 +51,7 @@ class Status:
     @property
     def outcome_code(self) -> int:
         """The exit code that a command which waited for this job ends with."""
-        return EXIT_OF_STATE.get(self.state, EXIT_DONE)
+        return EXIT_CAPACITY if self.head.refused else EXIT_OF_STATE.get(self.state, EXIT_DONE)
 
     @property
     def attempts(self) -> list[tuple[int, Attempt]]:
