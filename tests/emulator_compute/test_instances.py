@@ -225,6 +225,12 @@ def test_an_answer_that_was_lost_is_found_again_by_its_request_id(api: Api) -> N
         api.make()
 
 
+def test_too_many_calls_are_answered_403_where_a_test_asks_for_it(api: Api) -> None:
+    api.emulator.fault("compute.instances.list", "error", status=403, reason="rateLimitExceeded")
+    assert api.refused("GET", HERE)[:2] == (403, "rateLimitExceeded")
+    api.get(HERE)
+
+
 def test_many_who_ask_for_one_name_at_once_get_one_instance(api: Api) -> None:
     with ThreadPoolExecutor(8) as crew:
         answers = list(

@@ -57,6 +57,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "times": (int,),
     "skip": (int,),
     "status": (int,),
+    "reason": (str,),
     "retry_after": (int, float, type(None)),
     "after_bytes": (int,),
     "seconds": (int, float),
@@ -74,6 +75,8 @@ class Fault:
     skip: int = 0
     """So many matching calls pass before the first is hit."""
     status: int = 503
+    reason: str = ""
+    """Of the answer, where the status has several: 403 `rateLimitExceeded`, as Compute Engine says "too many"."""
     retry_after: float | None = None
     after_bytes: int = 0
     seconds: float = 3600.0
@@ -261,6 +264,8 @@ def _nothing() -> None:
 
 def _error(fault: Fault) -> ApiError:
     reason, message = REASONS.get(fault.status, ("backendError", "Backend Error"))
+    if fault.reason:
+        reason, message = fault.reason, f"{message} ({fault.reason})"
     headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
     if fault.status == 401:
         headers["www-authenticate"] = 'Bearer realm="https://accounts.google.com/", error="invalid_token"'
