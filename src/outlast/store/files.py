@@ -47,25 +47,46 @@ class Files:
                 self._directories.sync(os.path.dirname(path))
                 return True
         finally:
-            self._discard(temporary)
+            self.discard(temporary)
         raise _undermined(path)
 
     def replace(self, chunks: Iterable[bytes], path: str, stamp: int | None) -> tuple[int, int]:
         """Creates or replaces; answers its size and its time in nanoseconds. A directory of that name stays: see `DISPLACED`."""
         temporary, size, written_at = self._write(chunks, stamp)
+        self.place([(temporary, path)])
+        return size, written_at
+
+    def stage(self, chunks: Iterable[bytes], stamp: int | None) -> str:
+        """A complete and durable file that nobody sees yet, for `place` or `discard`."""
+        return self._write(chunks, stamp)[0]
+
+    def place(self, staged: list[tuple[str, str]]) -> None:
+        """Puts (file, path) where they belong, one right after the other, then syncs each directory once.
+
+        What is seen is so all but durable: whoever finds it after a crash may refer to it. Nothing stays staged, come what may.
+        """
+        directories: dict[str, None] = {}
         try:
-            for _ in range(TRIES_MAX):
-                try:
-                    self._rename(temporary, path)
-                except (FileNotFoundError, NotADirectoryError):
-                    self._directories.make_parents(path)
-                    continue
-                temporary = ""
-                self._directories.sync(os.path.dirname(path))
-                return size, written_at
+            while staged:
+                temporary, path = staged[0]
+                self._put_in_place(temporary, path)
+                staged.pop(0)
+                directories[os.path.dirname(path)] = None
         finally:
-            if temporary:
-                self._discard(temporary)
+            for temporary, _ in staged:
+                self.discard(temporary)
+            staged.clear()
+            for directory in directories:
+                self._directories.sync(directory)
+
+    def _put_in_place(self, temporary: str, path: str) -> None:
+        for _ in range(TRIES_MAX):
+            try:
+                self._rename(temporary, path)
+            except (FileNotFoundError, NotADirectoryError):
+                self._directories.make_parents(path)
+                continue
+            return
         raise _undermined(path)
 
     def replace_hastily(self, data: bytes, path: str) -> None:
@@ -75,7 +96,7 @@ class Files:
             self._disk.close(self._fill(temporary, (data,))[0])
             self._disk.rename(temporary, path)
         except OSError:
-            self._discard(temporary)
+            self.discard(temporary)
             raise
 
     def remove(self, path: str) -> bool:
@@ -123,7 +144,7 @@ class Files:
             finally:
                 self._disk.close(file)
         except BaseException:
-            self._discard(temporary)
+            self.discard(temporary)
             raise
         return temporary, size, written_at
 
@@ -152,7 +173,7 @@ class Files:
         except IsADirectoryError:
             self._disk.rename(temporary, path + DISPLACED)
 
-    def _discard(self, temporary: str) -> None:
+    def discard(self, temporary: str) -> None:
         try:
             self._disk.unlink(temporary)
         except OSError:
@@ -169,7 +190,7 @@ class Files:
         try:
             self._disk.rename(temporary, displaced)
         except OSError:
-            self._discard(temporary)
+            self.discard(temporary)
             raise
 
     def _prepare(self) -> None:
@@ -181,12 +202,12 @@ class Files:
             self._disk.link(probe, f"{probe}-2")
             self._disk.unlink(f"{probe}-2")
         except OSError as error:
-            self._discard(probe)
+            self.discard(probe)
             if error.errno not in NO_LINK:
                 raise
             self._directories.prune([self._temporary])  # nothing stays but the question, for whoever comes next
             raise no_links(error, self._root) from error
-        self._discard(probe)
+        self.discard(probe)
 
     def _tidy(self) -> None:
         """Once in a store's life, before its first write: removes what crashes have left behind."""

@@ -1,0 +1,66 @@
+"""Many uploads to a directory: each file durable before it is seen, each directory synced once for many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from outlast.store.directory import TOGETHER_MAX, DirectoryStore
+from outlast.store.disk import Disk
+from outlast.store.store import Upload
+
+
+class Noted(Disk):
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self._synced: set[int] = set()
+
+    def sync(self, file: int) -> None:
+        self._synced.add(os.fstat(file).st_ino)
+        super().sync(file)
+
+    def rename(self, source: str, target: str) -> None:
+        assert os.stat(source).st_ino in self._synced, "seen before it was durable"
+        self.calls.append(("rename", os.path.basename(target)))
+        super().rename(source, target)
+
+    def sync_directory(self, path: str) -> None:
+        self.calls.append(("sync", os.path.basename(path)))
+        super().sync_directory(path)
+
+
+def uploads(count: int, fail_at: int = -1) -> Iterator[Upload]:
+    def chunks(number: int) -> Iterator[bytes]:
+        yield b"%d" % number
+        if number == fail_at:
+            raise ConnectionError("the other side is gone")
+
+    for number in range(count):
+        yield Upload(f"packs/{number:03d}", lambda number=number: chunks(number), 3)  # type: ignore[misc]
+
+
+def test_directories_are_synced_once_for_many_files_and_after_the_last_of_them(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path, disk=(disk := Noted()))
+    store.upload("packs/first", [b""])
+    disk.calls.clear()
+    seen: list[int] = []
+    store.upload_many(uploads(2 * TOGETHER_MAX + 1), seen.append)
+    assert [call for call in disk.calls if call[0] == "sync"] == [("sync", "packs")] * 3
+    assert disk.calls[-1] == ("sync", "packs")
+    assert [entry.key for entry in store.list("packs/0")] == [f"packs/{n:03d}" for n in range(2 * TOGETHER_MAX + 1)]
+    assert store.get("packs/007").data == b"7" and seen == sorted(seen) and seen[-1] > 0
+
+
+@pytest.mark.parametrize("at", [0, TOGETHER_MAX + 2])
+def test_what_fails_in_the_middle_leaves_whole_objects_and_no_litter(tmp_path: Path, at: int) -> None:
+    store = DirectoryStore(tmp_path)
+    with pytest.raises(ConnectionError):
+        store.upload_many(uploads(2 * TOGETHER_MAX, fail_at=at))
+    there = [entry.key for entry in store.list("packs/")]
+    assert there == [f"packs/{n:03d}" for n in range(at - at % TOGETHER_MAX)]
+    assert not list((tmp_path / ".tmp~").iterdir())
+    store.upload_many(uploads(2 * TOGETHER_MAX))
+    assert len(list(store.list("packs/"))) == 2 * TOGETHER_MAX
