@@ -9,15 +9,32 @@ base=${OUTLAST_BASE:-/var/lib/outlast}
 server=http://${GCE_METADATA_HOST:-169.254.169.254}/computeMetadata/v1
 log=$base/boot.log
 boots_max=3
-tries_max=120   # of five seconds each: rights take minutes to arrive
+tries_max=120
+pause_seconds=${OUTLAST_PAUSE_SECONDS:-5}   # between two tries: rights take minutes to arrive
+said=
 
 mkdir -p "$base" && rm -f "$base/pid" && exec >>"$log" 2>&1 </dev/null
 
-say() { printf '%s outlast: %s\n' "$(date -u +%FT%TZ)" "$1" | tee /dev/ttyS0 2>/dev/null || true; }
+# What it says is kept in memory too: a full disk keeps nothing.
+say() {
+  local line
+  line="$(date -u +%FT%TZ) outlast: $1"
+  said=$said$line$'\n'
+  printf '%s\n' "$line" | tee /dev/ttyS0 2>/dev/null || true
+}
+
+# The end of the log, whole, or of what was said where the log could not be written.
+last_words() {
+  local kept
+  kept=$(tail -c 4000 "$log" 2>/dev/null)
+  case $kept in *"$1"*) printf '%s' "$kept" ;; *) printf '%s' "$said" | tail -c 4000 ;; esac
+}
 
 metadata() {
   curl -sf --max-time 10 --retry 10 --retry-delay 2 --retry-connrefused -H 'Metadata-Flavor: Google' "$server/$1"
 }
+
+room() { df -Ph "$base" 2>&1 | tail -n 1; }
 
 attribute() { metadata "instance/attributes/$1"; }
 
@@ -27,19 +44,25 @@ token() {
 
 # call VERB URL [CURL'S WORDS...]: prints the status; the answer is in $base/answer. The token is in no argument list.
 call() {
-  local verb=$1 url=$2
+  local verb=$1 url=$2 status
   shift 2
-  printf 'header = "Authorization: Bearer %s"\n' "$(token)" |
-    curl -s --connect-timeout 10 --speed-limit 1 --speed-time 60 -K - -o "$base/answer" -w '%{http_code}' -X "$verb" "$@" "$url" || printf 000
+  status=$(curl -s --connect-timeout 10 --speed-limit 1 --speed-time 60 -K <(printf 'header = "Authorization: Bearer %s"\n' "$(token)") \
+    -o "$base/answer" -w '%{http_code}' -X "$verb" "$@" "$url")
+  case $? in 0 | 23) printf '%s' "$status" ;; *) printf 000 ;; esac   # 23: it was answered, but a full disk keeps no answer
 }
 
-# create NAME FILE: a record beside this launch's boots, unless it is there.
+# create NAME: a record beside this launch's boots, unless it is there, of what comes in.
 create() {
   call POST "$storage/upload/storage/v1/b/$bucket/o?uploadType=media&name=$boots$1&ifGenerationMatch=0" \
-    -H 'Content-Type: application/octet-stream' --data-binary "@$2"
+    -H 'Content-Type: application/octet-stream' --data-binary @-
 }
 
 is_there() { [ "$(call GET "$storage/storage/v1/b/$bucket/o/$boots$1?fields=name")" = 200 ]; }
+
+# For whoever looks at this machine: the only place that needs no right.
+tell() {
+  curl -sf --max-time 10 -X PUT -H 'Metadata-Flavor: Google' --data-binary @- "$server/instance/guest-attributes/outlast/$1" >/dev/null || true
+}
 
 # The group recreates whatever stops by itself: only without it is this over.
 end_group() {
@@ -66,7 +89,7 @@ end_if_spent() {
   for before in $(seq $(($1 - boots_max)) $(($1 - 1))); do
     is_there "$rank-$before-up" && return 0
   done
-  create failed "$2" >/dev/null
+  printf '%s' "$2" | create failed >/dev/null
   say "$boots_max boots in a row did not come up: the launch ends"
   end_group
 }
@@ -75,9 +98,10 @@ end_if_spent() {
 give_up() {
   say "$1"
   if [ -n "${count:-}" ]; then
-    tail -c 4000 "$log" >"$base/tail"
-    create "$rank-$count-log" "$base/tail" >/dev/null
-    end_if_spent $((count + 1)) "$base/tail"
+    local why
+    why=$(last_words "$1")
+    printf '%s' "$why" | create "$rank-$count-log" >/dev/null
+    end_if_spent $((count + 1)) "$why"
   fi
   poweroff_now
 }
@@ -91,22 +115,25 @@ group=$(attribute outlast-group) || give_up 'no attribute outlast-group'
 agent=$(attribute outlast-agent) || give_up 'no attribute outlast-agent'
 digest=${agent##*%2F}
 
-: >"$base/empty"
 count=1
 tries=0
 while :; do
-  status=$(create "$rank-$count" "$base/empty")
+  status=$(create "$rank-$count" </dev/null)
   case $status in
     200) break ;;
     412) count=$((count + 1)) ;;
     *)
       tries=$((tries + 1))
       say "boot $rank-$count could not be written: $status $(head -c 300 "$base/answer" | tr '\n' ' ')"
+      tail -c 1000 <<<"$said" | tell waits
       if [ "$tries" -ge "$tries_max" ]; then
+        case $status in 401 | 403 | 404) ;; *) poweroff_now ;; esac
         say 'this machine has no right on the bucket, or there is no such bucket'
-        case $status in 401 | 403 | 404) end_group ;; *) poweroff_now ;; esac
+        tail -c 1000 <<<"$said" | tell failed
+        sleep $((pause_seconds * 12))   # whoever looks ends it, with these words
+        end_group
       fi
-      sleep 5
+      sleep "$pause_seconds"
       ;;
   esac
 done
@@ -114,8 +141,7 @@ say "boot $count of rank $rank"
 
 if [ "$count" -gt "$boots_max" ]; then
   call GET "$storage/storage/v1/b/$bucket/o/$boots$rank-$((count - 1))-log?alt=media" >/dev/null
-  mv "$base/answer" "$base/before"
-  end_if_spent "$count" "$base/before"
+  end_if_spent "$count" "$(cat "$base/answer" 2>/dev/null)"
 fi
 
 python=
@@ -131,9 +157,9 @@ root=$base/agent/$digest
 if [ ! -e "$root/whole" ]; then
   status=$(call GET "$storage/storage/v1/b/$bucket/o/$agent?alt=media")
   [ "$status" = 200 ] || give_up "the agent could not be fetched: $status"
-  printf '%s  %s\n' "$digest" "$base/answer" | sha256sum -c --status || give_up 'the agent is not what was shipped'
-  rm -rf "$root" && mkdir -p "$root" || give_up 'no room for the agent'
-  "$python" -m zipfile -e "$base/answer" "$root" || give_up 'the agent could not be unpacked'
+  printf '%s  %s\n' "$digest" "$base/answer" | sha256sum -c --status || give_up "the agent is not what was shipped, or has no room: $(room)"
+  rm -rf "$root" && mkdir -p "$root" || give_up "no room for the agent: $(room)"
+  "$python" -m zipfile -e "$base/answer" "$root" || give_up "the agent could not be unpacked: $(room)"
   : >"$root/whole"
 fi
 
