@@ -28,8 +28,8 @@ def bring(
 ) -> LaunchSecrets | None:
     """All that is known of the launch's secrets, after asking for what only a machine can ask for. None: nothing.
 
-    `rights_seconds`: for so long a machine of Google's waits for a right that it lacks. An error names the reference and never a value. What
-    was asked for is kept beside the rest, and goes with the launch.
+    `rights_seconds`: for so long a machine of Google's waits for a right that it lacks. An error names the reference and never a value.
+    What was asked for is kept beside the rest, and goes with the launch.
     """
     kept = kept_secrets.read_launch(user_dir, launch_id)
     variables = {name: one for name, one in spec.secrets.items() if _by_machine(one)}
