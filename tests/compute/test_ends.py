@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.compute.renter import BUCKET, Renter, until
+from tests.compute.renter import BUCKET, RUNNER, Renter, until
 
 OWNER = "roles/owner"
 LONG_SECONDS = "60s"
@@ -66,6 +66,22 @@ def test_with_a_broken_agent_it_ends_after_three_boots(renter: Renter) -> None:
         assert renter.emulator.put(BUCKET, one["name"], b"no archive").status == 200
     said = wait_for_failed_boots(renter, "one")
     assert "the agent is not what was shipped" in said
+
+
+def test_without_a_right_on_the_bucket_it_says_so_and_ends(renter: Renter) -> None:
+    renter.ready()
+    renter.train()
+    renter.post("world", environment={"OUTLAST_PAUSE_SECONDS": "1"})
+    assert renter.run("one").code == 0
+    until(lambda: "could not be written: 403" in (renter.shown("one")["why"] or ""), "it says what it lacks")
+    said = renter.user.outlast("show", "one").out
+    assert "storage.objects.create" in said and RUNNER in said
+    renter.post("world", environment={"OUTLAST_PAUSE_SECONDS": "0"})
+    renter.post("machines/kill", instance=renter.machine("one"))
+    until(lambda: renter.shown("one")["state"] == "failed", "it has ended")
+    renter.wait_until_nothing_is_paid_for()
+    said = renter.user.outlast("show", "one").out
+    assert "no right on the bucket" in said and "403" in said
 
 
 def test_without_capacity_show_says_what_it_waits_for(renter: Renter) -> None:

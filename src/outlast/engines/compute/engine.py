@@ -14,12 +14,14 @@ from typing import Any
 from outlast.clock import Clock
 from outlast.engines.compute import bodies, names, troubles
 from outlast.engines.compute.boots import Boots, read_boots, read_failed
+from outlast.engines.compute.heard import Heard, hear
 from outlast.engines.compute.requests import or_none, request_id, told
 from outlast.engines.compute.shell import ssh_command
 from outlast.engines.compute.variants import variants
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
 from outlast.errors import NoCapacity, OutlastError, StoreUnavailable, UsageError
 from outlast.google.compute import ComputeClient
+from outlast.google.compute_building import BuildingClient
 from outlast.google.connect import connect
 from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient
@@ -184,14 +186,23 @@ class ComputeEngine:
                 return LaunchState(Condition.REFUSED, f"in `{_region(launch)}`: {troubles.told(final)}")
             there = [rank for one in managed if _is_there(one) and (rank := _rank(one)) is not None]
             boots = self._boots(launch, there)
+            heard = self._hear(rented, [one for one in managed if _is_there(one) and _rank(one) not in boots.newest])
+        if heard.failed:
+            return LaunchState(Condition.BOOT_FAILED, heard.failed)
         machines = {rank: f"{launch.id}-{rank}-{boots.newest[rank]}" for rank in there if boots.is_up(rank)}
         running = tuple(machine for machine in machines.values() if machine not in self._taken)
         if len(running) == launch.workers:
             return LaunchState(Condition.RUNNING, machines=running)
         if there:
-            return LaunchState(Condition.STARTING, troubles.told(troubled), machines=running)
+            return LaunchState(Condition.STARTING, heard.waits or troubles.told(troubled), machines=running)
         lacking = any(one.code in troubles.CAPACITY for one in troubled)
         return LaunchState(Condition.WAITING, troubles.told(troubled) or "for its machine", lacks_capacity=lacking)
+
+    def _hear(self, rented: Rented, silent: list[Document]) -> Heard:
+        """Of the first that runs and has not counted its boot in the home: what keeps it keeps the others."""
+        if not silent:
+            return Heard()
+        return hear(BuildingClient(self.transport, rented.project), *_place(silent[0]))
 
     def _state_without_group(self, launch: Launch) -> LaunchState:
         bucket = names.bucket_of(launch.home)
