@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import datetime, timezone
-from email.utils import formatdate
 from functools import lru_cache
 
 
@@ -44,6 +43,8 @@ class Clock:
         """For the header `Date`; made once a second, since every answer carries it."""
         second = int(self.now())
         if self._date[0] != second:
+            from email.utils import formatdate  # not for machines, which want to know the time and to boot quickly
+
             self._date = (second, formatdate(second, usegmt=True))
         return self._date[1]
 

@@ -10,10 +10,10 @@ import os
 import select
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Mapping
 
+from outlast_emulator.clock import monotonic
 from outlast_emulator.machines import tree
 from outlast_emulator.machines.lines import Closed, Lines
 
@@ -94,15 +94,15 @@ class Init:
 
     def _shut_down(self, seconds: float) -> None:
         """As systemd does it: the shutdown script first, then TERM to all, until the time is over."""
-        ends_at = time.monotonic() + seconds
+        ends_at = monotonic() + seconds
         child = self._start("shutdown")
-        while child not in self._bury() and time.monotonic() < ends_at and not self._is_cut_short():
+        while child not in self._bury() and monotonic() < ends_at and not self._is_cut_short():
             select.select([self._awake], [], [], TICK_SECONDS)
             self._drain()
         self._signal_all(signal.SIGTERM)
         self._signal_all(signal.SIGCONT)
-        ends_at = max(ends_at, time.monotonic() + TERM_SECONDS_MIN)
-        while self._signal_all(0) and time.monotonic() < ends_at and not self._is_cut_short():
+        ends_at = max(ends_at, monotonic() + TERM_SECONDS_MIN)
+        while self._signal_all(0) and monotonic() < ends_at and not self._is_cut_short():
             select.select([self._awake], [], [], TICK_SECONDS)
             self._drain()
             self._bury()
