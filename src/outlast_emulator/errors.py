@@ -37,6 +37,8 @@ class ApiError(Exception):
         self.location_type = location_type
         self.domain = domain
         self.headers = headers or {}
+        self.undocumented = False
+        """The discovery documents do not know what was asked."""
         self.grpc_status = grpc_status
         """The APIs that are younger than Cloud Storage also name one: `NOT_FOUND`, `INVALID_ARGUMENT`..."""
         self.details = details

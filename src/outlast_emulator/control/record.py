@@ -38,6 +38,8 @@ class Entry(NamedTuple):
     """Of a refusal: `conditionNotMet`, `notFound`, `invalid`...; "" if it was none."""
     principal: str = ""
     """Who called, if that was asked for."""
+    undocumented: bool = False
+    """It was refused because the discovery documents do not know it."""
 
     def shown(self) -> dict[str, Any]:
         """Without what would let somebody call in the caller's name."""
@@ -53,7 +55,7 @@ class Record:
         self.counts: Counter[str] = Counter()
         self._last: deque[Entry] = deque(maxlen=REMEMBERED_MAX)
 
-    def add(self, request: Request, status: int, reason: str) -> None:
+    def add(self, request: Request, status: int, reason: str, *, undocumented: bool = False) -> None:
         entry = Entry(
             request.method_id,
             request.verb,
@@ -63,6 +65,7 @@ class Record:
             status,
             reason,
             request.principal,
+            undocumented,
         )
         with self._lock:
             self.counts[request.method_id] += 1
@@ -95,15 +98,15 @@ def step(emulator: Emulator) -> Step:
     def call(request: Request, following: Operation) -> Response:
         if request.method_id.startswith("emulator."):
             return following(request)
-        status, reason = 599, ""  # nobody was answered
+        status, reason, undocumented = 599, "", False  # nobody was answered
         try:
             response = following(request)
             status = response.status
         except ApiError as error:
-            status, reason = error.status, error.reason
+            status, reason, undocumented = error.status, error.reason, error.undocumented
             raise
         finally:
-            record.add(request, status, reason)
+            record.add(request, status, reason, undocumented=undocumented)
         return response
 
     return call

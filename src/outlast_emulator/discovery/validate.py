@@ -6,13 +6,14 @@ What a client sends in vain is refused with 400; what the emulator would answer 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.chain import Step
 from outlast_emulator.discovery.document import Method, load, names
 from outlast_emulator.discovery.types import Mismatch, drop_nulls
-from outlast_emulator.errors import invalid, not_implemented, required
+from outlast_emulator.errors import ApiError, invalid, not_implemented, required
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Operation, Route
@@ -52,7 +53,8 @@ class Checker:
         if method is None or (request.route is not None and is_unserved(request.route)):
             return following(request)
         if request.query_text or method.required:
-            check_query(method, request.queries)
+            with _undocumented():
+                check_query(method, request.queries)
         if method.request is not None and not request.path.startswith(UPLOAD_PATHS):
             self.body(method.id, request.json())
         response = following(request)
@@ -68,10 +70,11 @@ class Checker:
         method = self.methods.get(method_id)
         if method is None or method.request is None or not self._switches.validate:
             return
-        try:
-            method.request(document, "")
-        except Mismatch as error:
-            raise invalid(error.message) from error
+        with _undocumented():
+            try:
+                method.request(document, "")
+            except Mismatch as error:
+                raise invalid(error.message) from error
         if method.verb != "PATCH":
             drop_nulls(document)
 
@@ -89,6 +92,16 @@ class Checker:
                     taken.add((method.verb, _shape(path)))
                     found.append(Route(method.id, method.verb, path, _refuse))
         return found
+
+
+@contextmanager
+def _undocumented() -> Iterator[None]:
+    """What is refused here Google's documents do not know; what is refused later they do."""
+    try:
+        yield
+    except ApiError as error:
+        error.undocumented = True
+        raise
 
 
 def _shape(template: str) -> str:
