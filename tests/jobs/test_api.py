@@ -11,6 +11,7 @@ import pytest
 import outlast
 from outlast.errors import NotFound, UsageError
 from outlast.jobs.asked import Asked
+from outlast.jobs.job_names import read_names
 
 TRAIN = """
 import sys, outlast
@@ -121,10 +122,13 @@ def test_resume_goes_back_to_the_checkpoint_that_was_asked_for() -> None:
     assert job.stop().state == "stopped"
 
 
-def test_many_jobs_are_asked_for_by_targets_and_dicts() -> None:
+def test_many_jobs_are_asked_for_by_targets_and_dicts(tmp_path: Path) -> None:
     first, second = outlast.submit_many(["train.py", {"target": "train.py", "args": [3], "labels": {"team": "b"}}])
     assert first.wait().state == "succeeded" and "ended with 6" in "".join(first.logs())
     assert second.wait().spec.labels == {"team": "b"} and "ended with 3" in "".join(second.logs())
+    assert read_names(tmp_path / "outlast" / "cache") == [second.id, first.id], (
+        "a shell completes them, the newest first"
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outlast.jobs.job_names import NAMES_MAX, add_name, drop_name, keep_names, names_path, read_names
+from outlast.jobs.job_names import NAMES_MAX, add_names, drop_name, keep_names, names_path, read_names
 from tests.cli.user import User, stop_everything
 from tests.terminal.shells import PROMPT, Shell, require
 
@@ -151,7 +151,7 @@ def test_jobs_that_were_submitted_listed_or_deleted_are_what_is_offered(user: Us
 def test_the_list_of_jobs_has_an_end_and_survives_damage(tmp_path: Path) -> None:
     keep_names(tmp_path, [f"job-{number}" for number in range(2 * NAMES_MAX)])
     assert len(read_names(tmp_path)) == NAMES_MAX
-    add_name(tmp_path, "new")
+    add_names(tmp_path, ["new"])
     assert read_names(tmp_path)[:2] == ["new", "job-0"] and len(read_names(tmp_path)) == NAMES_MAX
     drop_name(tmp_path, "new")
     names_path(tmp_path).write_bytes(b"\xff\xfe")

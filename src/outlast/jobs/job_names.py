@@ -40,8 +40,10 @@ def keep_names(cache_dir: Path, names: Sequence[str]) -> None:
         return  # nothing is completed then
 
 
-def add_name(cache_dir: Path, name: str) -> None:
-    keep_names(cache_dir, [name, *read_names(cache_dir)])
+def add_names(cache_dir: Path, names: Sequence[str]) -> None:
+    """The newest first."""
+    if names:
+        keep_names(cache_dir, [*names, *read_names(cache_dir)])
 
 
 def drop_name(cache_dir: Path, name: str) -> None:

@@ -19,7 +19,7 @@ from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
 from outlast.jobs.elsewhere import is_elsewhere
 from outlast.jobs.job import Job, as_launch
-from outlast.jobs.job_names import add_name
+from outlast.jobs.job_names import add_names
 from outlast.jobs.machine import first_region
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.secrets import keep_for
@@ -50,20 +50,29 @@ def submit_many(world: World, many: Iterable[Asked]) -> list[Submitted]:
     """The bundle is packed once for all that ship the same directories, less the same data."""
     packed: dict[tuple[object, ...], Plan] = {}
     submitted: list[Submitted] = []
-    for asked in many:
-        data = (asked.links, asked.datasets, asked.config_files)
-        values = tuple(value for value in asked.config_values if value.startswith("dataset."))
-        key = (asked.directory, asked.extra_dirs, asked.home, asked.git, data, values)
-        planned = plan(world, asked, shipped=packed.get(key))
-        packed[key] = planned
-        submitted.append(carry_out(world, planned))
+    names: list[str] = []
+    try:
+        for asked in many:
+            data = (asked.links, asked.datasets, asked.config_files)
+            values = tuple(value for value in asked.config_values if value.startswith("dataset."))
+            key = (asked.directory, asked.extra_dirs, asked.home, asked.git, data, values)
+            planned = plan(world, asked, shipped=packed.get(key))
+            packed[key] = planned
+            names.insert(0, planned.spec.job)
+            submitted.append(_carry_out(world, planned))
+    finally:
+        add_names(world.cache_dir, names)
     return submitted
 
 
 def carry_out(world: World, planned: Plan) -> Submitted:
+    add_names(world.cache_dir, [planned.spec.job])
+    return _carry_out(world, planned)
+
+
+def _carry_out(world: World, planned: Plan) -> Submitted:
     job = Job.of(planned.home, planned.spec.job)
     world.remember_home(planned.home)
-    add_name(world.cache_dir, job.id)
     spec, there = _spec(job, planned.spec)
     adopted = adopt(world, job, spec)
     bring_trained(job, spec)
