@@ -19,6 +19,7 @@ from outlast_emulator.storage.resources import object_resource
 from outlast_emulator.storage.settable import METADATA_BYTES_MAX, OBJECT, settable
 from outlast_emulator.storage.stored import Stored
 from outlast_emulator.storage.uploads import Plan, Session
+from outlast_emulator.wire.bodies import MemoryBody
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
@@ -56,11 +57,11 @@ class JsonUpload:
         if request.headers.get("content-type"):
             document["contentType"] = request.headers["content-type"]
         plan = self._plan(request, document)
-        return self._stored(plan, self._received(request))
+        return self._stored(request, plan, self._received(request))
 
     def _insert_metadata(self, request: Request) -> Response:
         """Without an upload path there are no bytes: an empty object."""
-        return self._stored(self._plan(request, request.json()), self._storage.contents.small(b""))
+        return self._stored(request, self._plan(request, request.json()), self._storage.contents.small(b""))
 
     def _insert_multipart(self, request: Request) -> Response:
         boundary = multipart.boundary_of(request.headers.get("content-type", ""))
@@ -82,7 +83,7 @@ class JsonUpload:
         except BaseException:
             sink.drop()
             raise
-        return self._stored(plan, sink.finish())
+        return self._stored(request, plan, sink.finish())
 
     def _received(self, request: Request) -> Content:
         sink = self._storage.contents.receive()
@@ -96,8 +97,8 @@ class JsonUpload:
 
     # ------------------------------------------------------------------------------------------------------------ rules
 
-    def _plan(self, request: Request, document: dict[str, Any]) -> Plan:
-        """All that can be refused before the bytes arrive is refused here."""
+    def _plan(self, request: Request, document: dict[str, Any], *, begins: bool = False) -> Plan:
+        """All that can be refused before the bytes arrive is refused here. `begins`: they come in other requests."""
         bucket = self._storage.buckets.find(request.params["bucket"])
         name = request.query("name") or document.get("name") or ""
         if not name:
@@ -114,7 +115,8 @@ class JsonUpload:
             fields["contentEncoding"] = request.query("contentEncoding")
         check_metadata(fields)
         conditions = asked(request)
-        self._check_early(request, bucket.name, name, conditions)
+        if begins or not isinstance(request.body, MemoryBody):
+            self._check_early(request, bucket.name, name, conditions)
         length = request.headers.get("x-upload-content-length", "")
         return Plan(
             bucket.name,
@@ -126,23 +128,32 @@ class JsonUpload:
         )
 
     def _check_early(self, request: Request, bucket: str, name: str, conditions: Conditions) -> None:
-        """A precondition that does not hold now is refused before a byte is sent; it is checked again when all is there."""
+        """A precondition that does not hold now is refused before a byte is sent; it is checked again when all is there.
+
+        What is here already (a small body) is checked then, and only then.
+        """
         old = self._storage.objects.peek(bucket, name)
         if old is not None:
             self._emulator.demand(request, "storage.objects.delete", bucket, name)
         if conditions != NONE:
             conditions.check(old.generation if old else 0, old.metageneration if old else 0)
 
-    def _stored(self, plan: Plan, content: Content) -> Response:
-        return answer(object_resource(self._put(plan, content), self._emulator.url))
+    def _stored(self, request: Request, plan: Plan, content: Content) -> Response:
+        return answer(object_resource(self._put(request, plan, content), self._emulator.url))
 
-    def _put(self, plan: Plan, content: Content) -> Stored:
+    def _put(self, request: Request, plan: Plan, content: Content) -> Stored:
         try:
             checks.check(content, plan.claims)
         except ApiError:
             self._storage.contents.drop(content.id, content.data is not None)
             raise
-        return self._storage.objects.put(plan.bucket, plan.name, content, plan.fields, plan.conditions)
+
+        def replacing() -> None:
+            self._emulator.demand(request, "storage.objects.delete", plan.bucket, plan.name)
+
+        return self._storage.objects.put(
+            plan.bucket, plan.name, content, plan.fields, plan.conditions, replacing=replacing
+        )
 
     # -------------------------------------------------------------------------------------------------------- resumable
 
@@ -153,7 +164,7 @@ class JsonUpload:
         self._emulator.check_body(METHOD, document)
         if request.headers.get("x-upload-content-type"):
             document = {"contentType": request.headers["x-upload-content-type"], **document}
-        plan = self._plan(request, document)
+        plan = self._plan(request, document, begins=True)
         session = self._storage.uploads.begin(plan)
         host = request.headers.get("host") or self._emulator.url.split("://")[1]
         query = urlencode({"uploadType": "resumable", "name": plan.name, "upload_id": session.id})

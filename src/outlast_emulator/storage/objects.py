@@ -80,13 +80,19 @@ class Objects:
         fields: dict[str, Any],
         conditions: Conditions = NONE,
         components: int = 0,
+        replacing: Callable[[], None] | None = None,
     ) -> Stored:
-        """The object's next generation. On a refusal nothing is changed and the content is dropped."""
+        """The object's next generation. On a refusal nothing is changed and the content is dropped.
+
+        `replacing` is asked before a live object is replaced, and may refuse that.
+        """
         try:
             check_object_name(name)
             with self._database.write() as connection:
                 self._buckets.find(bucket)
                 old = self._find(bucket, name)
+                if old is not None and replacing is not None:
+                    replacing()
                 self._check(old, conditions)
                 self._check_free(old)
                 self._limit.count(bucket, name)
