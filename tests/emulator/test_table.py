@@ -7,6 +7,7 @@ from tools import emulator_table
 
 CLIENTS = (
     "gcloud compute",
+    "gcloud iam",
     "gcloud storage",
     "gcsfs",
     "google-auth",
