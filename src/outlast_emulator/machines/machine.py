@@ -145,7 +145,7 @@ class Machine:
         except Closed:
             pass
         self._launcher.wait()
-        self.ended = self.ended or "crashed"
+        self.ended = self.ended or ("killed" if self._killed else "crashed")
         if self._timer is not None:
             self._timer.cancel()
         for close in self.closers:
