@@ -59,7 +59,7 @@ def images(emulator: Running) -> list[str]:
 def rented(emulator: Running) -> list[str]:
     """Machines and disks that are paid for now."""
     alive = emulator.call("GET", "/_emulator/ledger").json()["alive"]
-    return [one["kind"] for one in alive if one["kind"] in ("compute.machine", "compute.disk")]
+    return [one["kind"] for one in alive if one["kind"].startswith("compute.") and one["kind"] != "compute.image"]
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:

@@ -126,7 +126,7 @@ def test_a_machine_is_saved_without_keys_histories_tokens_and_agent_and_the_job_
 
 def test_a_set_up_that_fails_publishes_nothing_and_shows_its_log(emulator: Running, user: User) -> None:
     """In the first zone there is no room for the builder."""
-    full = emulator.call("POST", "/_emulator/exhaust", {"zone": "us-central1-a"})
+    full = emulator.call("POST", "/_emulator/capacity", {"zone": "us-central1-a", "machines": 0})
     assert full.status == 200, full.body
     user.write("setup.sh", "echo it begins\nmissing-program --now\nexit 3\n")
     built = user.outlast("image", "build", "broken", "--setup", "setup.sh")
