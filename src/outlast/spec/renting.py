@@ -13,6 +13,7 @@ from outlast.spec.names import shown
 DISK_GB_MAX = 65_536
 COST_USD_MAX = 1_000_000.0
 
+_PROJECT = re.compile(r"([a-z0-9][a-z0-9.-]{0,100}:)?[a-z0-9][a-z0-9-]{0,62}")
 _REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+|us|eu|asia|[a-z]+[0-9]+")
 _ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]+[0-9]*[a-z]*")
 _WORD = re.compile(r"[a-z][a-z0-9-]{0,62}")
@@ -27,6 +28,10 @@ def read_gpus(value: Any) -> int | str:
         raise UsageError(f"{_seen(value)} are no GPUs", hint='write `gpus = 2` or `gpus = "4xA100"`')
     count, type_ = parse_gpus(str(value))
     return count if not type_ else type_ if count == 1 else f"{count}x{type_}"
+
+
+def read_project(value: Any) -> str:
+    return _one(value, _PROJECT, "project", "its id as `gcloud projects list` shows it, such as `my-project-123`")
 
 
 def read_regions(value: Any) -> str:

@@ -121,7 +121,7 @@ def _seen(value: Any) -> str:
 SETTINGS = (
     Setting("home", _text, variable="OUTLAST_HOME", guarded=True),
     Setting("bucket", lambda value: _bucket(_text(value)), variable="OUTLAST_BUCKET", guarded=True),
-    Setting("project", _text, "", variable="OUTLAST_PROJECT", guarded=True),
+    Setting("project", renting.read_project, "", variable="OUTLAST_PROJECT", guarded=True),
     Setting("region", renting.read_regions, "", variable="OUTLAST_REGION"),
     Setting("cloud-key", _text, "", variable="OUTLAST_CLOUD_KEY", guarded=True),
     Setting("name", lambda value: check_name(_text(value)), "", variable="OUTLAST_NAME"),
