@@ -18,9 +18,10 @@ REGISTRIES = [
 ]
 
 MACHINE_PATHS = re.compile(
-    r"(?<![\w.])/(?:ro" + r"ot|wo" + r"rk/(?:main|shared)|opt/\w+|Us" + r"ers/\w+|ho" + r"me/(?!ada\b)\w+)/"
+    r"(?<![\w.])/(?:ro" + r"ot|wo" + r"rk/(?:main|shared)|opt/(?!outlast\b|conda\b)\w+|Us" + r"ers/\w+|ho" + r"me/(?!ada\b)\w+)/"
 )
-"""Absolute paths that exist on one machine only. `ada` is who appears in examples."""
+"""Absolute paths that exist on one machine only. `ada` is who appears in examples; in /opt of a rented machine are our images' own
+environment, and conda's where Google has put it."""
 
 SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----\n|AKIA[0-9A-Z]{16}|gh[pousr]_\w{36}|AIza[\w-]{35}|xox[bp]-\w{10}"
