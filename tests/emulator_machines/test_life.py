@@ -117,6 +117,20 @@ def test_a_kill_ends_all_of_it_and_calls_nobody(either: Yard) -> None:
     assert booted.exits == []
 
 
+def test_a_process_whose_name_is_no_text_is_ended_like_all_others(either: Yard) -> None:
+    names_itself = "import ctypes, time; ctypes.CDLL(None).prctl(15, bytes([255, 195, 40]), 0, 0, 0); "
+    program = (
+        f'/usr/bin/python3 -c \'{names_itself}open("named", "w").close(); time.sleep(1000)\' canary-name-{os.getpid()}'
+    )
+    booted = either.boot(
+        f"cd $(mktemp -d); (setsid {program} &) ; until [ -e named ]; do sleep 0.02; done; tell up yes; sleep 1000"
+    )
+    booted.told("up")
+    assert _with_words(f"canary-name-{os.getpid()}")
+    booted.machine.kill()
+    assert _with_words(f"canary-name-{os.getpid()}") == []
+
+
 def test_killing_or_turning_off_what_is_gone_is_not_an_error(either: Yard) -> None:
     booted = either.boot("tell up yes; sleep 1000")
     booted.machine.kill()

@@ -71,7 +71,7 @@ def _plain(data: Path) -> list[int]:
 def started_at(pid: int) -> str:
     """When a process began, in the kernel's ticks: a number that comes again later is another process. "": there is none."""
     try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
     except OSError:
         return ""
     return "" if words[0] in ("Z", "X") else words[19]

@@ -71,8 +71,8 @@ def parents_by_pid() -> Mapping[int, int]:
         if not name.isdigit():
             continue
         try:
-            with open(f"/proc/{name}/stat") as file:
-                state, parent = file.read().rpartition(")")[2].split()[:2]
+            with open(f"/proc/{name}/stat", "rb") as file:  # a process may call itself what is no text
+                state, parent = file.read().rpartition(b")")[2].decode().split()[:2]
         except OSError:
             continue
         if state not in ("Z", "X"):
