@@ -9,7 +9,7 @@ from typing import Any
 from outlast.catalog.table import Catalog
 from outlast.errors import Denied, NotFound, UsageError
 from outlast.google.compute import ComputeClient
-from outlast.google.errors import ApiError
+from outlast.google.errors import ApiError, is_off
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
 from outlast.spec.names import shown
@@ -45,11 +45,11 @@ def find_image(transport: Transport, catalog: Catalog, project: str, text: str) 
             found = client.get_image_of_family(name) if family else client.get_image(name)
         except (ApiError, NoAnswer) as error:
             status = error.status if isinstance(error, ApiError) else 0
-            if status == 404 or (status == 403 and owner != project):
+            if status == 404 or (status == 403 and owner != project and not _off(error)):
                 looked.append(f"{'family' if family else 'image'} `{owner}/{name}`")
                 continue
             told = transport.explain(error, f"image `{owner}/{name}`")
-            if status == 403:
+            if status == 403 and not _off(error):
                 raise Denied(told.message, hint="`outlast doctor` says which right is missing") from error
             raise told from error
         return _image(found, owner)
@@ -57,6 +57,11 @@ def find_image(transport: Transport, catalog: Catalog, project: str, text: str) 
         f"there is no image {shown(text)}: neither {' nor '.join(looked)}",
         hint=f"`--image {catalog.image}`, or `gcloud compute images list` for others",
     )
+
+
+def _off(error: ApiError | NoAnswer) -> bool:
+    """A project whose API is off may not even ask for what is everybody's."""
+    return isinstance(error, ApiError) and is_off(error)
 
 
 def _readings(catalog: Catalog, project: str, text: str) -> list[tuple[str, bool, str]]:

@@ -48,6 +48,10 @@ HINTS: Mapping[str, str] = {
     "UserProjectAccountProblem": "the quota project's billing is off, or it is not yours to use",
 }
 
+OFF_REASONS = frozenset({"SERVICE_DISABLED", "accessNotConfigured"})
+OFF_HINT = "`outlast init` switches the API on"
+MEMBER_HINT = "`outlast doctor --on compute` says what is missing; whoever owns the project grants it: `outlast init --member YOU`"
+
 
 class ApiError(Exception):
     def __init__(self, answer: Answer) -> None:
@@ -73,14 +77,25 @@ def untouched(answer: Answer) -> bool:
     return answer.status in UNTOUCHED or answer.status == 403
 
 
-def translated(error: ApiError, doing: str, *, who: str = "", bucket: str = "") -> OutlastError:
-    """As a user can read it. `doing`: what was asked, with its values; `who`: the account that asked; `bucket`: of what."""
+def is_off(error: ApiError) -> bool:
+    """The API itself is not on in the project."""
+    return error.status == 403 and (error.reason in OFF_REASONS or error.metadata.get("reason") in OFF_REASONS)
+
+
+def translated(error: ApiError, doing: str, *, who: str = "", bucket: str = "", granted: str = "") -> OutlastError:
+    """As a user can read it. `doing`: what was asked, with its values; `who`: the account that asked; `bucket`: of what; `granted`: how a
+    right that is missing is granted, if it is none on a bucket."""
     kind = REASONS.get(error.reason) or ERRORS.get(error.status)
     if kind is None:
         kind = StoreUnavailable if error.status >= 500 or error.status in RETRIED else StoreError
     said = error.message or error.reason or "no reason was given"
     asker = f" as `{who}`" if who and kind is Denied else ""
-    return kind(f"{doing}{asker}: {said} ({error.status})", hint=HINTS.get(error.reason, _hint(kind, error.status, who, bucket)))
+    message = f"{doing}{asker}: {said} ({error.status})"
+    if is_off(error):
+        return kind(message, hint=OFF_HINT)
+    if kind is Denied and error.status == 403 and (granted or error.metadata.get("permission")):
+        return kind(message, hint=granted or MEMBER_HINT)
+    return kind(message, hint=HINTS.get(error.reason, _hint(kind, error.status, who, bucket)))
 
 
 def unreachable(error: NoAnswer, doing: str) -> OutlastError:

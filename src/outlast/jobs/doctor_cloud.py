@@ -8,7 +8,7 @@ from typing import Any
 
 from outlast.errors import Denied, OutlastError
 from outlast.google.bucket_access import BucketAccess
-from outlast.google.errors import ApiError
+from outlast.google.errors import ApiError, is_off
 from outlast.google.project_apis import ProjectApis
 from outlast.google.transport import read_date
 from outlast.google.wire import NoAnswer
@@ -17,7 +17,7 @@ from outlast.jobs.cloud import Cloud, cloud_of
 from outlast.jobs.doctor_network import network_diagnoses
 from outlast.jobs.doctor_quotas import quota_findings
 from outlast.jobs.finding import Diagnosis, Finding, bad, good, warning
-from outlast.jobs.init import Initializer, is_off
+from outlast.jobs.init import Initializer
 from outlast.jobs.init_plan import Planner
 from outlast.jobs.init_step import Setup, Step
 from outlast.jobs.world import World

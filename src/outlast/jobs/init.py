@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from outlast.clock import Clock
 from outlast.errors import OutlastError
-from outlast.google.errors import ApiError
+from outlast.google.errors import ApiError, is_off
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
 from outlast.jobs.init_step import Step
@@ -21,7 +21,6 @@ SETTLE_SECONDS = 180.0
 SETTLE_PAUSE_SECONDS = 3.0
 GOES_ON = "what was made before this is there; the same command goes on from here"
 NOTHING = "nothing was made"
-OFF_REASONS = frozenset({"SERVICE_DISABLED", "accessNotConfigured"})
 
 
 @dataclass(frozen=True)
@@ -94,14 +93,10 @@ class Initializer:
     def _explained(self, error: ApiError | NoAnswer, step: Step, state: str = GOES_ON) -> OutlastError:
         found = self._transport.explain(error, f"{step.name}: {step.wanted}")
         found.state = state
-        if step.commands and not isinstance(error, NoAnswer):
-            found.hint = f"somebody with more rights types `{step.commands[0]}`; `outlast init --print` has all of it"
+        if isinstance(error, ApiError):
+            typed = f"`{step.commands[0]}`; `outlast init --print` has all of it" if step.commands else "`outlast init`"
+            found.hint = f"somebody with more rights types {typed}"
         return found
-
-
-def is_off(error: ApiError) -> bool:
-    """The API itself is not on in the project."""
-    return error.status == 403 and (error.reason in OFF_REASONS or error.metadata.get("reason") in OFF_REASONS)
 
 
 def script(steps: list[Step], *, undo: bool) -> Iterator[str]:

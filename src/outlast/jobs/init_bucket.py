@@ -6,11 +6,10 @@ from random import Random
 
 from outlast.google import buckets
 from outlast.google.bucket_access import BucketAccess
-from outlast.google.errors import ApiError
+from outlast.google.errors import ApiError, is_off
 from outlast.google.storage import StorageClient
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
-from outlast.jobs.init import is_off
 from outlast.jobs.init_step import Setup, Step
 
 

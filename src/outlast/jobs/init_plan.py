@@ -7,12 +7,11 @@ import shlex
 from outlast.clock import Clock
 from outlast.errors import Denied
 from outlast.google.bucket_access import BucketAccess
-from outlast.google.errors import ApiError
+from outlast.google.errors import ApiError, is_off
 from outlast.google.project_apis import ProjectApis
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
 from outlast.jobs import roles
-from outlast.jobs.init import is_off
 from outlast.jobs.init_bindings import Bindings
 from outlast.jobs.init_bucket import bucket_step
 from outlast.jobs.init_firewall import firewall_step
@@ -30,6 +29,7 @@ IAP_API = "iap.googleapis.com"
 
 ENABLE_SECONDS_MAX = 180.0
 ENABLE_PAUSE_SECONDS = 2.0
+LISTED_MAX = 3
 
 
 class Planner:
@@ -134,7 +134,7 @@ class Planner:
         listed = ",".join(sorted(permissions))
         return Step(
             "role",
-            f"role `{role}` has {len(permissions)} permissions",
+            f"role `{role}` permits {_listed(permissions)}",
             is_there,
             make,
             (f"gcloud iam roles create {named} --title={shlex.quote(title)} --stage=GA --permissions={listed}",),
@@ -173,3 +173,10 @@ def members_of(transport: Transport, project: str) -> list[str]:
         if isinstance(error, ApiError) and is_off(error):
             return []
         raise transport.explain(error, f"the bindings of project `{project}`") from error
+
+
+def _listed(permissions: tuple[str, ...]) -> str:
+    """By their names while that can be read."""
+    return (
+        ", ".join(f"`{one}`" for one in permissions) if len(permissions) <= LISTED_MAX else f"{len(permissions)} things"
+    )

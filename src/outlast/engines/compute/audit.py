@@ -16,7 +16,7 @@ from outlast.engines.compute.image_bodies import BUILDER, LIMIT_SECONDS
 from outlast.engines.engine import Found
 from outlast.google.compute import ComputeClient
 from outlast.google.connect import connect
-from outlast.google.errors import ApiError, translated, unreachable
+from outlast.google.errors import MEMBER_HINT, ApiError, translated, unreachable
 from outlast.google.project import project_of
 from outlast.google.wire import NoAnswer
 
@@ -52,7 +52,7 @@ class ComputeAuditor:
             yield from map(_template, self.client.aggregated("instanceTemplates", names.MARK))
             yield from map(_image, self.client.list_images(names.MARK))
         except ApiError as error:
-            raise translated(error, f"looking through project `{self.client.project}`") from error
+            raise translated(error, f"looking through project `{self.client.project}`", granted=MEMBER_HINT) from error
         except NoAnswer as error:
             raise unreachable(error, "looking through all regions") from error
 
@@ -64,7 +64,9 @@ class ComputeAuditor:
                 operation = self.client.wait_in(scope, str(operation["name"]))
         except ApiError as error:
             if error.status != 404:
-                raise translated(error, f"removing {found.kind} `{found.name}` in `{found.place}`") from error
+                raise translated(
+                    error, f"removing {found.kind} `{found.name}` in `{found.place}`", granted=MEMBER_HINT
+                ) from error
         except NoAnswer as error:
             raise unreachable(error, f"removing {found.kind} `{found.name}`") from error
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from outlast.google.errors import ApiError, translated, unreachable
+from outlast.google.errors import MEMBER_HINT, ApiError, translated, unreachable
 from outlast.google.wire import NoAnswer
 
 T = TypeVar("T")
@@ -33,6 +33,6 @@ def told(doing: str) -> Iterator[None]:
     try:
         yield
     except ApiError as error:
-        raise translated(error, doing) from error
+        raise translated(error, doing, granted=MEMBER_HINT) from error
     except NoAnswer as error:
         raise unreachable(error, doing) from error
