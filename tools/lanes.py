@@ -55,6 +55,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator_machines": ("emulator_machines",),
     "emulator_compute": ("emulator_compute",),
     "emulator_groups": ("emulator_groups",),
+    "compute": ("compute",),
     "examples": ("examples",),
     "project": ("project",),
 }
@@ -63,7 +64,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
 LANES = ("check", *DIRECTORIES)
 
 WORKERS = 2
-SLEEPY = {"crash": 6, "emulator_groups": 4, "engines": 3, "gcs": 4, "linked": 4}
+SLEEPY = {"compute": 4, "crash": 6, "emulator_groups": 4, "engines": 3, "gcs": 4, "linked": 4}
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 
 NOISE = 4
