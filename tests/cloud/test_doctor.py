@@ -72,6 +72,12 @@ def test_an_account_that_somebody_deleted_is_found_and_made_again(ready: User, e
     findings(ready, code=0)
 
 
+def test_a_right_that_somebody_took_from_machines_is_named(ready: User, emulator: Running) -> None:
+    path = "/v1/projects/emulated/roles/outlastRunner?updateMask=includedPermissions"
+    emulator.call("PATCH", path, {"includedPermissions": ["compute.instances.get"]})
+    assert "compute.instanceGroupManagers.delete" in of(findings(ready), "role", "bad")
+
+
 def test_no_login_is_said_first_and_alone(ready: User, emulator: Running) -> None:
     key = ready.root / "key.json"
     login = emulator.call("POST", "/_emulator/iam/users", {"email": "ann@example.com"}).json()

@@ -1,0 +1,44 @@
+"""What a rented machine may do: a real one, as `outlast-runner`, asks for what its role has and for nothing else."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from outlast.jobs import roles
+from outlast_emulator.testing import Running, running
+from tests.cli.user import SECONDS_MAX, User
+from tests.cloud.admin import Admin
+from tests.cloud.test_secrets import CANARY, PRINTING, REFERENCE, set_token
+
+RUNNER = "outlast-runner@emulated.iam.gserviceaccount.com"
+OBJECTS = {f"storage.objects.{verb}" for verb in ("create", "delete", "get", "list")}
+
+
+def groups(emulator: Running) -> list[str]:
+    found = emulator.call("GET", "/compute/v1/projects/emulated/regions/us-central1/instanceGroupManagers").json()
+    return [one["name"] for one in found.get("items", [])]
+
+
+def test_a_machine_reads_its_secret_ends_its_group_and_asks_for_nothing_else(user: User, tmp_path: Path) -> None:
+    with running(tmp_path / "google", time_scale=0.05, process=True) as emulator:
+        admin = Admin(emulator, tmp_path / "admin", tmp_path / "admin-outlast")
+        admin.directory.mkdir()
+        admin.bucket = "a-home"
+        admin.init()
+        user.env.update({**emulator.variables, "OUTLAST_HOME": "gs://a-home"})
+        set_token(user)
+        user.write("train.py", PRINTING)
+        ran = user.outlast("run", "--on", "compute", "--secret", f"HF_TOKEN={REFERENCE}", "--job-id", "one", "train.py")
+        assert ran.code == 0, ran.out + ran.err
+        assert f"it has {len(CANARY)} characters: {'*' * len(CANARY)}" in ran.out
+        until = time.monotonic() + SECONDS_MAX
+        while groups(emulator) and time.monotonic() < until:
+            time.sleep(0.2)
+        assert groups(emulator) == []
+        asked = emulator.call("GET", "/_emulator/iam/asked").json()[RUNNER]
+        assert set(asked) == {*roles.RUNNER_PERMISSIONS, *OBJECTS, "secretmanager.versions.access"}
+        launch = emulator.get("a-home", "jobs/one/launches/000001.json", alt="media").body
+        for text in (launch, json.dumps(emulator.call("GET", "/_emulator/requests").json()).encode()):
+            assert CANARY.encode() not in text
