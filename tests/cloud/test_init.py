@@ -11,7 +11,7 @@ from outlast.jobs import roles
 from outlast.jobs.init_file import changed
 from outlast_emulator.sources import permissions
 from outlast_emulator.testing import Running
-from tests.cli.user import User
+from tests.cli.user import Terminal, User
 from tests.cloud.admin import Admin, Death, MortalWire
 
 RUNNER = "outlast-runner@emulated.iam.gserviceaccount.com"
@@ -276,3 +276,14 @@ def test_a_table_of_pyproject_is_changed_inside_of_it() -> None:
 def test_a_file_that_is_written_otherwise_is_left_alone() -> None:
     with pytest.raises(UsageError, match="does not change"):
         changed('project = """\nold"""\n', WANTED, Path("outlast.toml"), "")
+
+
+def test_a_yes_on_a_terminal_makes_it_and_a_no_makes_nothing(user: User, emulator: Running) -> None:
+    user.env.update(emulator.variables)
+    for answer, code in ((b"n\n", 130), (b"y\n", 0)):
+        terminal = Terminal(user, "init", "--no-check", "--bucket", "a-home")
+        terminal.read_until(b"[y/N]")
+        assert not (user.work / "outlast.toml").exists()
+        terminal.press(answer)
+        assert terminal.wait() == code
+    assert (user.work / "outlast.toml").exists()

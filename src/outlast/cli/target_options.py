@@ -67,7 +67,7 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
                 "secrets",
                 multiple=True,
                 metavar="NAME=REF",
-                help="A variable whose value is kept nowhere: `env:VAR`, `file:PATH` or `secret:NAME`; repeatable.",
+                help="A variable whose value is kept nowhere: `env:VAR`, `file:PATH`, `secret:NAME` or `sm:...`; repeatable.",
             ),
             click.option(
                 "--notify",
