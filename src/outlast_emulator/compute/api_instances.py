@@ -115,7 +115,11 @@ class InstancesApi:
                 return answer(earlier.document)
             operation = compute.operations.begin("reset", instance, user=request.principal)
             compute.operations.remember(request.query("requestId"), request.method_id, instance.path, operation)
-        compute.instances.reset(instance, operation=operation)  # outside: it waits for the machine's end
+        try:
+            compute.instances.reset(instance, operation=operation)  # outside: it waits for the machine's end
+        except ApiError:
+            compute.resources.remove(operation)
+            raise
         return answer(operation.document)
 
     def maintain(self, request: Request) -> Response:

@@ -176,6 +176,7 @@ class Instances:
         with compute.database.write():
             again = compute.resources.by_id(instance.id)
             if again is None or "ending" in again.state:
+                self._end_operations([operation.id] if operation else [])
                 return
             again.state.update(operation=operation.id if operation else 0, rebooting=True)
             compute.resources.save(again)
