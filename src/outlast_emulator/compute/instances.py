@@ -186,7 +186,7 @@ class Instances:
         """At a start: machines died with the emulator that ran them, which is a host error to their instances."""
         compute = self._compute
         for found in self.all():
-            if found.status != "RUNNING" or "ending" in found.state:
+            if found.status != "RUNNING" or "ending" in found.state or found.state.get("rebooting"):
                 continue  # a task of it is still in the database
             if found.document.get("scheduling", {}).get("automaticRestart", True):
                 with compute.database.write():
