@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
 from pathlib import Path
@@ -91,10 +90,15 @@ class Site:
             os.close(handle)
 
     def _entry_points(self, archive: Archive) -> list[str]:
+        text = archive.text("entry_points.txt")
+        if not text:
+            return []
+        import configparser  # most packages have none
+
         parser = configparser.ConfigParser(delimiters=("=",), strict=False, interpolation=None)
         parser.optionxform = str  # type: ignore[assignment, method-assign]
         try:
-            parser.read_string(archive.text("entry_points.txt"))
+            parser.read_string(text)
         except configparser.Error as error:
             raise Damaged(f"the wheel `{archive.wheel}` is not installed: its entry points: {error}") from error
         written = []
