@@ -1,0 +1,167 @@
+"""The laptop dies before or after any write of run, stop, resume on rented machines: nothing leaks, and the same command works again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlast.google.compute import ComputeClient
+from outlast.jobs.asked import Asked
+from outlast.jobs.audit import audit
+from outlast.jobs.find import find
+from outlast.jobs.look import look
+from outlast.jobs.resume import resume
+from outlast.jobs.stop import stop
+from outlast.jobs.submit import submit
+from outlast.jobs.world import World, system_world
+from outlast.testing.crash import Counting, killed_at
+from outlast_emulator.testing import Running, running
+from tests.compute.place import TIME_SCALE
+from tests.compute.renter import RUNNER, until
+
+KILL_POINTS = {"run": 16, "stop": 10, "resume": 11}
+"""Of the home and the engine: more or fewer means that a command writes something else than before, and its order must be argued anew."""
+
+REQUEST_POINTS = {"run": 4, "stop": 6, "resume": 4}
+"""Before and after each request that changes something at Compute Engine."""
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Its machines are records: nobody but the laptop works on the job."""
+    with running(tmp_path_factory.mktemp("google"), time_scale=TIME_SCALE, process=True) as found:
+        found.switch(machines=False, write_limit=False)
+        found.call("POST", "/_emulator/iam/service-accounts", {"email": RUNNER, "roles": ["roles/owner"]})
+        yield found
+
+
+@dataclass
+class Laptop:
+    emulator: Running
+    bucket: str
+    directory: Path
+
+    def verb(self, name: str) -> Callable[[World], object]:
+        asked = Asked("train.py", directory=str(self.directory), on="compute", job_id=self.bucket)
+        verbs: dict[str, Callable[[World], object]] = {
+            "run": lambda world: submit(world, asked),
+            "stop": lambda world: stop(world, find(world, self.bucket), grace_seconds=0.0),
+            "resume": lambda world: resume(world, find(world, self.bucket)),
+        }
+        return verbs[name]
+
+    def prepare(self, name: str) -> None:
+        """The state in which the verb is called."""
+        for earlier in {"run": (), "stop": ("run",), "resume": ("run", "stop")}[name]:
+            self.verb(earlier)(system_world())
+
+    def groups(self) -> list[str]:
+        path = "/compute/v1/projects/emulated/regions/us-central1/instanceGroupManagers"
+        return [one["name"] for one in self.emulator.call("GET", path).json().get("items", [])]
+
+    def rented(self) -> list[str]:
+        alive = self.emulator.call("GET", "/_emulator/ledger").json()["alive"]
+        return [one["name"] for one in alive if one["kind"].startswith("compute.")]
+
+    def check(self, name: str) -> None:
+        """One launch's machine and nothing else; and after a stop nothing."""
+        job = find(system_world(), self.bucket)
+        if name != "stop":
+            until(self.rented, "its machine is rented")
+            assert self.groups() == [f"outlast-{job.folder.read_head().head.launch_id}"]
+            until(lambda: look(system_world(), job).state == "starting", "it starts")
+            self.verb("stop")(system_world())
+        until(lambda: not self.rented(), "nothing is rented any more")
+        assert self.groups() == []
+        assert look(system_world(), job).state == "stopped"
+        assert not self.groups(), "to look starts nothing"
+        assert not audit(system_world(), "", None, fix=False).leaks
+
+
+@pytest.fixture
+def laptop(emulator: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laptop:
+    bucket = f"killed-{os.urandom(4).hex()}"
+    variables = {"OUTLAST_DIR": str(tmp_path / "outlast"), "OUTLAST_HOME": f"gs://{bucket}"}
+    for name, value in {**emulator.variables, **variables}.items():
+        monkeypatch.setenv(name, value)
+    emulator.make_bucket(bucket)
+    directory = tmp_path / "code"
+    directory.mkdir()
+    (directory / "train.py").write_text("print(1)\n")
+    return Laptop(emulator, bucket, directory)
+
+
+def killed_at_request(verb: Callable[[World], object], point: int | None) -> int:
+    """As `killed_at`, before and after each request that changes something at Compute Engine."""
+    hook = Counting(point)
+    call = ComputeClient._call
+
+    def mortal(self: ComputeClient, verb: str, url: str, *words: Any, **more: Any) -> Any:
+        if verb == "GET" or url.partition("?")[0].endswith(("/wait", "/listManagedInstances")):
+            return call(self, verb, url, *words, **more)
+        hook(verb, "")
+        answer = call(self, verb, url, *words, **more)
+        hook(verb, "")
+        return answer
+
+    def counted(world: World) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ComputeClient, "_call", mortal)
+            verb(world)
+
+    return forked(counted, hook)
+
+
+def forked(verb: Callable[[World], object], hook: Counting) -> int:
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            verb(system_world())
+            os.write(write, str(hook.count).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        counted = answer.read()
+    _, status = os.waitpid(pid, 0)
+    return -1 if os.WIFSIGNALED(status) else int(counted)
+
+
+@pytest.mark.parametrize("name", KILL_POINTS)
+def test_the_kill_points_are_counted(name: str, laptop: Laptop) -> None:
+    laptop.prepare(name)
+    assert killed_at(system_world(), laptop.verb(name), None) == KILL_POINTS[name]
+    laptop.check(name)
+
+
+@pytest.mark.parametrize("name", REQUEST_POINTS)
+def test_the_requests_are_counted(name: str, laptop: Laptop) -> None:
+    laptop.prepare(name)
+    assert killed_at_request(laptop.verb(name), None) == REQUEST_POINTS[name]
+    laptop.check(name)
+
+
+def each(points: dict[str, int]) -> list[tuple[str, int]]:
+    return [(name, point) for name, count in points.items() for point in range(count)]
+
+
+@pytest.mark.parametrize(("name", "point"), each(KILL_POINTS))
+def test_a_command_killed_at_any_write_can_be_given_again(name: str, point: int, laptop: Laptop) -> None:
+    laptop.prepare(name)
+    assert killed_at(system_world(), laptop.verb(name), point) == -1
+    laptop.verb(name)(system_world())
+    laptop.check(name)
+
+
+@pytest.mark.parametrize(("name", "point"), each(REQUEST_POINTS))
+def test_a_command_killed_at_any_request_can_be_given_again(name: str, point: int, laptop: Laptop) -> None:
+    laptop.prepare(name)
+    assert killed_at_request(laptop.verb(name), point) == -1
+    laptop.verb(name)(system_world())
+    laptop.check(name)
