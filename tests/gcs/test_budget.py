@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+from outlast.agent import commits
 from outlast.store.gcs import GcsStore
 from outlast.testing.simulation import world as simulated_world
+from outlast.testing.simulation.checks import trainers
 from outlast.testing.simulation.draw import draw
 from outlast.testing.simulation.options import Options, People
 from outlast.testing.simulation.run import run_one
@@ -50,6 +52,8 @@ class BilledStore(SimulatedStore):
 def billed(monkeypatch: pytest.MonkeyPatch) -> None:
     BilledStore.counted = Counter()
     monkeypatch.setattr(simulated_world, "SimulatedStore", BilledStore)
+    # Where writes are billed, commits wait; on a notice, at a stop and at the end nothing waits.
+    monkeypatch.setattr(trainers, "COMMIT_SECONDS_MAX", trainers.COMMIT_SECONDS_MAX + commits.COMMIT_SECONDS_MAX)
 
 
 def an_hour(save_seconds_apart: float) -> Options:
