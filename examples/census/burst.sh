@@ -2,11 +2,11 @@
 # Burst training from one end to the other: an image, the data, a large Spot machine that is gone when it is done, and the model
 # evaluated here.
 #
-#   ./burst.sh BUCKET [IMAGE-FAMILY [CV-ITERATIONS [MACHINE-TYPE]]]
+#   ./burst.sh BUCKET [IMAGE-FAMILY [CV-ITERATIONS [MACHINE-TYPE [FLAGS OF train.py...]]]]
 set -euo pipefail
 cd "$(dirname "$0")"
 
-bucket="${1:?usage: ./burst.sh BUCKET [IMAGE-FAMILY [CV-ITERATIONS [MACHINE-TYPE]]]}"
+bucket="${1:?usage: ./burst.sh BUCKET [IMAGE-FAMILY [CV-ITERATIONS [MACHINE-TYPE [FLAGS OF train.py...]]]]}"
 family="${2:-census}"
 iterations="${3:-300}"
 machine_type="${4:-n2-highcpu-64}"
@@ -29,7 +29,7 @@ outlast push --bucket "$bucket" "$CENSUS_DATA" census
 
 echo "== a large Spot machine, until the search is done"
 outlast run --on compute --bucket "$bucket" --job-id "$job" --machine-type "$machine_type" --image "$family" \
-    ${cloud[@]+"${cloud[@]}"} --dataset census train.py -- --cv-iterations "$iterations" --model-output-path "$model"
+    ${cloud[@]+"${cloud[@]}"} --dataset census train.py -- --cv-iterations "$iterations" --model-output-path "$model" "${@:5}"
 
 echo "== the model, evaluated here"
 python3 train.py --mode evaluate --census-data-path "$CENSUS_DATA" --model-output-path "$model"

@@ -100,9 +100,9 @@ def test_burst_training_from_the_image_to_the_evaluation_with_its_machine_taken_
 ) -> None:
     """Image, data, Spot machine, search, preemption, search, the end of spending, evaluation: as the README says, by its script."""
     show_wheels(cloud, wheels)
-    search = ("--cv-iterations", "6")
+    search = ("--cv-iterations", "16")
     burst = subprocess.Popen(
-        ["./burst.sh", bucket_of(customer), "census", search[1], LARGE],
+        ["./burst.sh", bucket_of(customer), "census", search[1], LARGE, "--workers", "1"],  # slowly: it is to be caught
         cwd=customer.work / "census",
         env=customer.environ(CENSUS_DATA=str(census)),
         stdout=subprocess.PIPE,
