@@ -287,3 +287,20 @@ def test_a_yes_on_a_terminal_makes_it_and_a_no_makes_nothing(user: User, emulato
         terminal.press(answer)
         assert terminal.wait() == code
     assert (user.work / "outlast.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--project", "p;touch canary"),
+        ("--project", "$(touch canary)"),
+        ("--project", "p", "--bucket", "b`touch canary`"),
+        ("--project", "p", "--network", "n&touch"),
+        ("--project", "p", "--member", "user:a@b.c;touch"),
+        ("--project", "p", "--member", "user:$(touch)@b.c"),
+        ("--project", "p\ntouch canary"),
+    ],
+)
+def test_nothing_that_a_shell_would_obey_is_printed_for_an_admin(user: User, words: tuple[str, ...]) -> None:
+    printed = user.outlast("init", "--print", *words, OUTLAST_EMULATOR="http://127.0.0.1:9")
+    assert printed.code == 2 and printed.out == "", printed.out

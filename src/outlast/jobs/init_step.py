@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from outlast.errors import UsageError
+
+LEGAL = {
+    "project": re.compile(r"[a-z0-9][a-z0-9.:-]{0,99}", re.ASCII),
+    "region": re.compile(r"[a-z0-9-]{1,63}", re.ASCII),
+    "bucket": re.compile(r"[a-z0-9][a-z0-9._-]{1,221}", re.ASCII),
+    "network": re.compile(r"[a-z][a-z0-9-]{0,62}", re.ASCII),
+    "member": re.compile(r"[A-Za-z]+:[A-Za-z0-9@._%+/=-]{1,400}", re.ASCII),
+}
+"""What each value looks like, at most."""
 
 
 def _nothing() -> str:
@@ -22,6 +34,19 @@ class Setup:
 
     ssh: bool = False
     network: str = "default"
+
+    def __post_init__(self) -> None:
+        """Every value stands in commands that somebody may type: none may hold what a shell would obey."""
+        for name, values in (
+            ("project", (self.project,)),
+            ("region", (self.region,)),
+            ("bucket", (self.bucket,) if self.bucket else ()),
+            ("network", (self.network,)),
+            ("member", self.members),
+        ):
+            for value in values:
+                if not LEGAL[name].fullmatch(value):
+                    raise UsageError(f"`{value}` is no {name}", hint="`outlast init --help`")
 
 
 @dataclass(frozen=True)
