@@ -11,14 +11,7 @@ import pytest
 from outlast.cli.app import ALIASES, COMMANDS, build
 from tests.cli.user import User
 
-NOT_YET = (
-    "init",
-    "audit",
-    "sync",
-    "ssh",
-    "image",
-    "catalog",
-)
+NOT_YET = ("catalog",)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
