@@ -165,6 +165,19 @@ def test_a_job_that_has_ended_stays_as_it_ended(saved: User) -> None:
     assert said.code == 0 and said.json[0]["state"] == "succeeded" and "had succeeded" in said.err
 
 
+def test_what_was_pulled_beside_the_code_is_not_shipped_with_the_next_job(saved: User) -> None:
+    def shipped() -> str:
+        return saved.outlast("run", "--dry-run", "train.py").err.split(" in ")[0].splitlines()[0]
+
+    before = shipped()
+    assert saved.outlast("pull").code == 0 and (saved.work / "saved" / "outputs" / "model.bin").exists()
+    assert shipped() == before and before.startswith("Packed 1 file")
+    mine = saved.work / "mine"
+    mine.mkdir()
+    assert saved.outlast("pull", "--to", "mine").code == 0
+    assert not (mine / ".gitignore").exists() and shipped() != before
+
+
 def test_stop_finds_all_jobs_before_it_stops_one(user: User) -> None:
     user.write("train.py", "import time\nwhile True: time.sleep(0.1)")
     user.outlast("run", "--detach", "--job-id", "alive", "train.py")

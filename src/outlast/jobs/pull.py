@@ -51,11 +51,22 @@ def pull(
         missing = {path: file for path, file in wanted.items() if not _is_there(safe_path(root, path), file)}
         pulled.skipped = len(wanted) - len(missing)
         total = sum(file.bytes for file in missing.values())
+        if missing and not to:
+            _keep_out(root)
         for path, (file, chunks) in zip(missing, download_many(job.folder, list(missing.values())), strict=True):
             _write(file, counted(chunks, "copying", total, on_progress, pulled.bytes), safe_path(root, path))
             pulled.files.append(path)
             pulled.bytes += file.bytes
     return pulled
+
+
+def _keep_out(root: Path) -> None:
+    """A directory that is made here, beside the code, is nothing to commit, nor to ship with the next job: git and bundles leave it out."""
+    try:
+        root.mkdir()
+        (root / ".gitignore").write_text("*\n")
+    except OSError:
+        return  # it was there, and is whose it is; or cannot be made, which the first file tells
 
 
 def _chosen(head: Head, checkpoint: str, optional: bool) -> list[str]:
