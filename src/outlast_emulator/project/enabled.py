@@ -51,16 +51,20 @@ class EnabledApis:
             return False
         return bool(change["on"]) == bool(self._clock.now() >= change["at"])
 
+    def _will_be(self, name: str) -> bool:
+        """Once what is under way is done."""
+        return bool(self.state.document["apis"].get(name, {"on": False})["on"])
+
     def change(self, names: list[str], *, on: bool) -> str:
         """The operation's name: it is done, and the APIs are as wanted, after a while."""
-        if all(self.is_on(name) == on for name in names):
+        changing = [name for name in names if not (self.is_on(name) == on == self._will_be(name))]
+        if not changing:
             return "operations/noop.DONE_OPERATION"
         at = self._clock.now() + self._clock.scaled(self._switches.enable_seconds)
         operation = f"operations/acf.p2-{PROJECT_NUMBER}-{secrets.token_hex(16)}"
         with self.state.change() as document:
-            for name in names:
-                if self.is_on(name) != on:
-                    document["apis"][name] = {"on": on, "at": at}
+            for name in changing:
+                document["apis"][name] = {"on": on, "at": at}
             document["operations"][operation] = {"names": names, "at": at, "on": on}
         return operation
 
