@@ -162,7 +162,9 @@ class Ours(Client):
                     yield file.read(READ_BYTES)
 
         offsets = range(0, LARGE_BYTES, PART_BYTES)
-        self.store.upload_many([Upload(f"large/{offset:012}", partial(chunks, offset), PART_BYTES) for offset in offsets])
+        self.store.upload_many(
+            [Upload(f"large/{offset:012}", partial(chunks, offset), PART_BYTES) for offset in offsets]
+        )
 
     def down_large(self, target: Path, check: bool = True) -> None:
         sha256 = hashlib.sha256()
