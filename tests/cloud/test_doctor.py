@@ -127,6 +127,13 @@ def test_a_clock_that_is_wrong_is_said(ready: User, emulator: Running) -> None:
     assert "differs from Google's by " in of(findings(ready, code=0), "clock", "warning")
 
 
+def test_a_bucket_elsewhere_and_one_that_keeps_what_is_deleted_are_said(ready: User, emulator: Running) -> None:
+    emulator.make_bucket("far", location="EUROPE-WEST4", softDeletePolicy={"retentionDurationSeconds": "604800"})
+    assert ready.outlast("doctor", "--on", "compute", "--bucket", "far", "--fix").code == 0
+    said = of(findings(ready, "--bucket", "far", code=0), "bucket", "warning")
+    assert "is in `europe-west4`, the machines are in `us-central1`" in said and "--clear-soft-delete" in said
+
+
 def test_a_region_that_does_not_exist_is_said(ready: User) -> None:
     found = findings(ready, "--region", "us-nowhere1")
     assert "there is no region `us-nowhere1`" in of(found, "quotas", "bad")

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from outlast.errors import Denied, OutlastError
+from outlast.google import buckets
 from outlast.google.bucket_access import BucketAccess
 from outlast.google.errors import ApiError, is_off
 from outlast.google.project_apis import ProjectApis
+from outlast.google.storage import StorageClient
 from outlast.google.transport import read_date
 from outlast.google.wire import NoAnswer
 from outlast.jobs import roles
@@ -102,6 +104,8 @@ def _looks(patient: Patient) -> Iterator[tuple[str, Look]]:
     for step in _steps(patient):
         if step.name != "project":
             yield step.name, _step_look(patient, step)
+            if step.name == "bucket":
+                yield "bucket", lambda: _bucket(patient)
         else:
             yield "project", lambda: _project(patient)
             yield "clock", lambda: _clock(patient)
@@ -154,6 +158,19 @@ def _project(patient: Patient) -> Iterator[Diagnosis]:
             f"project `{patient.cloud.project}` is {state.lower().replace('_', ' ')}",
             hint=f"`gcloud projects undelete {patient.cloud.project}`",
         )
+
+
+def _bucket(patient: Patient) -> Iterator[Diagnosis]:
+    """Where it is, and what it keeps: neither stops a job, both cost money."""
+    found = buckets.find(StorageClient(patient.cloud.transport, patient.cloud.bucket))
+    if found is None:
+        return
+    if note := buckets.region_note(found, patient.cloud.region):
+        yield Diagnosis(warning("bucket", note, f"outlast init --region {found.location}, or another --bucket"))
+    if found.soft_delete:
+        fact = f"`{found.name}` has soft delete: every checkpoint that is replaced is kept, and billed, for days"
+        command = f"gcloud storage buckets update gs://{found.name} --clear-soft-delete"
+        yield Diagnosis(warning("bucket", fact, command))
 
 
 def _billing(patient: Patient) -> Iterator[Diagnosis]:
