@@ -17,11 +17,18 @@ SECONDS_MAX = 240.0
 SHOWN = "/srv/wheels"
 
 
+ANN = "ann@example.com"
+
+
 def ready(emulator: Running, root: Path) -> User:
+    """With the role that `outlast init` gives to a member, and no right beyond it."""
     one = User(root, dict(emulator.variables))
     one.work.mkdir(parents=True)
-    done = one.outlast("init", "--yes", "--no-check")
+    done = one.outlast("init", "--yes", "--no-check", "--member", ANN)
     assert done.code == 0, done.err
+    key = root / "ann.json"
+    key.write_bytes(emulator.call("POST", "/_emulator/iam/users", {"email": ANN}).body)
+    one.env["GOOGLE_APPLICATION_CREDENTIALS"] = str(key)
     return one
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from outlast_emulator.testing import Running, running
 from tests.cli.user import User, end_processes
-from tests.compute.renting import images, listed, ready, rented, show_wheel, wait_until
+from tests.compute.renting import ANN, images, listed, ready, rented, show_wheel, wait_until
 
 TIME_SCALE = 0.02
 PROJECT = "/compute/v1/projects/emulated"
@@ -90,6 +90,10 @@ def test_a_job_runs_in_the_environment_that_was_built_into_its_image(
     assert "accounts: []" in built.err, "the builder has a service account"
     assert "python: /opt/outlast/environment/bin/python" in built.err
     assert not rented(emulator)
+    asked = emulator.call("GET", "/_emulator/iam/asked").json()[ANN]
+    assert {"compute.images.create", "compute.instances.getGuestAttributes"} <= set(asked), (
+        "nobody looked at her rights"
+    )
     name = built.json["image"]
     assert images(emulator) == [name] and name.startswith("morning-20")
 

@@ -136,6 +136,24 @@ def test_a_disk_in_use_becomes_an_image_only_by_force(real: Api) -> None:
     assert real.get("global/images/forced")["status"] == "READY"
 
 
+def test_a_disk_can_be_a_copy_of_one_in_use_and_goes_its_own_way(real: Api) -> None:
+    script = "#!/bin/bash\necho kept > /saved; sync; echo written\n"
+    real.make(metadata={"items": [{"key": "startup-script", "value": script}]})
+    said(real, "written")
+    asked = {"name": "copy", "sourceDisk": f"zones/{ZONE}/disks/vm"}
+    real.done(real.post(f"zones/{ZONE}/disks", asked))
+    copied, source = real.get(f"zones/{ZONE}/disks/copy"), real.get(f"zones/{ZONE}/disks/vm")
+    assert copied["sourceDisk"] == source["selfLink"] and copied["sizeGb"] == source["sizeGb"]
+    real.done(real.delete(f"{HERE}/vm"))
+    items = [{"key": "startup-script", "value": "#!/bin/bash\necho found $(cat /saved)\n"}]
+    disk = {"boot": True, "autoDelete": True, "source": f"zones/{ZONE}/disks/copy"}
+    real.make("second", disks=[disk], metadata={"items": items})
+    said(real, "found kept", "second")
+    real.done(real.delete(f"{HERE}/second"))
+    assert not real.control("GET", "ledger")["alive"]
+    assert "cannot be found" in real.refused("POST", f"zones/{ZONE}/disks", asked)[2]
+
+
 def test_a_machine_whose_network_is_cut_reaches_nothing_until_it_is_healed(real: Api) -> None:
     script = f"""#!/bin/bash
 until {GET}/instance/attributes/go | grep -q yes; do sleep 0.05; done

@@ -166,10 +166,10 @@ class Images:
             return self.catalog.image
         count, name = parse_gpus(gpus)
         gpu = self.catalog.gpu(name or GPU_DEFAULT)
-        if gpu is None:
-            raise answers.no_gpu(self.catalog, name)
-        if gpu.gone:
-            raise answers.gone(gpu, count)
+        if gpu is None or gpu.gone:
+            error = answers.no_gpu(self.catalog, name) if gpu is None else answers.gone(gpu, count)
+            error.hint = f"{error.hint.partition(';')[0]}; `--base` names any image of your own choice"
+            raise error
         return gpu.image or self.catalog.gpus[GPU_DEFAULT].image
 
     def _place(self, disk_gb: int) -> Place:
