@@ -69,6 +69,14 @@ def test_a_machine_that_outlives_its_job_has_leaked_and_is_removed(emulator: Run
     assert user.outlast("audit").code == 0
 
 
+def test_whoever_looks_at_a_job_that_has_ended_ends_what_its_machine_could_not(emulator: Running, user: User) -> None:
+    submit(user, "over")
+    change("over", state=State.SUCCEEDED, ended_at=folder("over").store.now() - 600, nonce="")
+    assert compute_alive(emulator)
+    assert user.outlast("show", "over").code == 0
+    assert compute_alive(emulator) == []
+
+
 def test_what_has_just_ended_is_on_its_way(emulator: Running, user: User) -> None:
     submit(user, "just")
     change("just", state=State.SUCCEEDED, ended_at=folder("just").store.now() - 5, nonce="")

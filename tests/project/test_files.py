@@ -18,7 +18,11 @@ REGISTRIES = [
 ]
 
 MACHINE_PATHS = re.compile(
-    r"(?<![\w.])/(?:ro" + r"ot|wo" + r"rk/(?:main|shared)|opt/(?!outlast\b|conda\b)\w+|Us" + r"ers/\w+|ho" + r"me/(?!ada\b)\w+)/"
+    r"(?<![\w.])/(?:ro"
+    + r"ot|wo"
+    + r"rk/(?:main|shared)|opt/(?!outlast\b|conda\b)\w+|Us"
+    + r"ers/\w+|ho"
+    + r"me/(?!ada\b)\w+)/"
 )
 """Absolute paths that exist on one machine only. `ada` is who appears in examples; in /opt of a rented machine are our images' own
 environment, and conda's where Google has put it."""

@@ -124,6 +124,7 @@ def _evaluate(world: World, trained: Job, wanted: Wanted, *, as_json: bool, deta
     from outlast.jobs.evaluations import evaluated
     from outlast.jobs.job import Job
     from outlast.jobs.look import look
+    from outlast.jobs.see_off import see_off
     from outlast.jobs.submit import carry_out
     from outlast.jobs.watch import ring_for_watching
 
@@ -145,7 +146,7 @@ def _evaluate(world: World, trained: Job, wanted: Wanted, *, as_json: bool, deta
         put_json({**status.row(), **_result(trained, found)})
     else:
         _say_metrics(found)
-    say(end_line(status))
+    say(end_line(status, see_off(world, job, status.launch, status.spec, status.head)))
     return status.outcome_code
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from outlast.results.status import Status
 
 
-def end_line(status: Status) -> str:
-    """`mnist-7f3a succeeded after 4 min 12 s: $0, 2 preemptions, 14 s lost, nothing runs`."""
+def end_line(status: Status, runs: str = "") -> str:
+    """`mnist-7f3a succeeded after 4 min 12 s: $0, 2 preemptions, 14 s lost, nothing runs`. `runs`: why something may."""
     colour = COLOUR_OF_STATE.get(status.state)
     state = paint(status.state, colour, sys.stderr) if colour else status.state
     if not status.final:
@@ -28,7 +28,7 @@ def end_line(status: Status) -> str:
         money(status.cost_usd) + _under_on_demand(status),
         count(status.preemptions, "preemption"),
         f"{duration(lost_seconds)} lost" if lost_seconds >= 0.001 else "no time lost",
-        "nothing runs",
+        runs or "nothing runs",
     ]
     return f"{status.job} {state}{code}{why} after {duration(seconds)}: {', '.join(facts)}"
 

@@ -108,6 +108,7 @@ def follow_to_end(world: World, job: Job, *, as_json: bool, first: int = 1) -> i
     """Follows from that attempt on, says how it ended, and answers the exit code of that."""
     from outlast.cli.follow import follow, out_stream, say_detached
     from outlast.jobs.look import look
+    from outlast.jobs.see_off import see_off
 
     try:
         left = follow(world, job, out=out_stream(as_json), first=first)
@@ -121,7 +122,7 @@ def follow_to_end(world: World, job: Job, *, as_json: bool, first: int = 1) -> i
         put_json(status.row())
     if status.head.outputs:
         say(f"Outputs are in `{shown(status.folder)}/outputs`; `outlast pull {job.id}` copies them")
-    say(end_line(status))
+    say(end_line(status, see_off(world, job, status.launch, status.spec, status.head)))
     return status.outcome_code
 
 

@@ -46,6 +46,9 @@ class Equipment:
     frozen: bool = False
     """Nothing was declared: the packages were taken from what is installed here, and are to be shown."""
 
+    elsewhere: bool = False
+    """Its machine is another one, whose own Python runs it: it needs no package."""
+
     warnings: tuple[str, ...] = ()
 
 
@@ -74,9 +77,13 @@ def equip(
 
         check_imports(needed, interpreter, world.cache_dir, setup=bool(asked.setup))
         declared = freeze(interpreter.path, needed.modules())
+        if declared is None and asked.python:
+            from outlast.bundle.environment.declared import Declared
+
+            declared = Declared(f"--python {asked.python}")  # no packages, and still that version and no other
     if declared is None and not asked.setup:
         warnings = check_imports(needed, interpreter, world.cache_dir)
-        return Equipment(interpreter, interpreter.path, warnings=warnings)
+        return Equipment(interpreter, interpreter.path, elsewhere=frozen, warnings=warnings)
     from outlast.jobs.equipping import Equipping
 
     return Equipping(world, asked, home, directory, interpreter, needed, on_progress, engine.capabilities).equip(

@@ -12,6 +12,7 @@ from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.move import move, next_region
 from outlast.jobs.secrets import forget
+from outlast.jobs.see_off import end_what_is_left
 from outlast.jobs.submit import start
 from outlast.jobs.world import World
 from outlast.results.status import Status, status_of
@@ -42,6 +43,7 @@ def look(world: World, job: Job) -> Status:
             record = job.folder.read_launch(at.head.launch)
     else:
         publish(job.folder, record.id, spec)  # the machine that should have may have been taken away first
+        end_what_is_left(world, job, record, spec, at.head)
         if job.folder.store.now() - (at.head.ended_at or 0.0) > FORGET_SECONDS:
             forget(world, spec, record.id)  # its machine does so itself, when it has told whom it has to tell
     beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None

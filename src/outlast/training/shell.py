@@ -49,7 +49,9 @@ def _is_alive(process: int) -> bool:
 def main(arguments: list[str]) -> int:
     linger_seconds = float(arguments[0]) if arguments else LINGER_SECONDS
     job = os.environ.get("OUTLAST_JOB", "")
-    say(f"this machine waits for you: `outlast ssh {job}`; it goes when nobody has been here for {linger_seconds:.0f} s")
+    say(
+        f"this machine waits for you: `outlast ssh {job}`; it goes when nobody has been here for {linger_seconds:.0f} s"
+    )
     wait(Path(os.environ["OUTLAST_RUN_DIR"]).parent, linger_seconds)
     say("nobody is here any more")
     return 0

@@ -1,0 +1,57 @@
+"""A job that has ended is not over while something is rented for it: its machines end their own group, and who looks makes sure."""
+
+from __future__ import annotations
+
+from outlast.errors import OutlastError
+from outlast.folder.records import Head, LaunchRecord
+from outlast.jobs.job import Job, as_launch
+from outlast.jobs.world import World
+from outlast.spec.spec import Spec
+
+LEAVE_SECONDS = 120.0
+"""So long a machine has to end its group by itself, after its job's end and its linger."""
+
+FORGOTTEN_SECONDS = 24 * 3600.0
+"""What a job that ended longer ago has left is found by `outlast audit`, not by every look."""
+
+LOOK_SECONDS = 0.5
+
+
+def see_off(world: World, job: Job, record: LaunchRecord, spec: Spec, head: Head) -> str:
+    """Returns when nothing of it is rented any more; else why something may be."""
+    engine, launch = world.engine(record.engine), as_launch(job, record, spec)
+    if not engine.capabilities.rents or not head.state.final:
+        return ""
+    if _linger_seconds(record):
+        return "its machine lingers, as you asked"
+    try:
+        while engine.state(launch).alive:
+            if _left_seconds(job, record, head) <= 0:
+                engine.stop(launch)
+                return ""
+            world.clock.sleep(max(LOOK_SECONDS, job.folder.store.poll_seconds))
+    except OutlastError as error:
+        return f"its machines may still run, see `outlast audit`: {error.message}"
+    return ""
+
+
+def end_what_is_left(world: World, job: Job, record: LaunchRecord, spec: Spec, head: Head) -> None:
+    """Of a launch whose machine has had its time: with the rights of whoever looks."""
+    engine = world.engine(record.engine)
+    if not engine.capabilities.rents or not -FORGOTTEN_SECONDS < _left_seconds(job, record, head) <= 0:
+        return
+    launch = as_launch(job, record, spec)
+    try:
+        if engine.state(launch).alive:
+            engine.stop(launch)
+    except OutlastError:
+        return  # whoever looks wants to see the job; `outlast audit` says what is the matter
+
+
+def _left_seconds(job: Job, record: LaunchRecord, head: Head) -> float:
+    ended_seconds = job.folder.store.now() - (head.ended_at or 0.0)
+    return LEAVE_SECONDS + _linger_seconds(record) - ended_seconds
+
+
+def _linger_seconds(record: LaunchRecord) -> float:
+    return record.machine.rented.linger_seconds if record.machine.rented is not None else 0.0
