@@ -25,6 +25,7 @@ MODULES = (
     "peers",
     "emulator",
     "cloud_storage",
+    "rented",
 )
 
 
