@@ -27,10 +27,8 @@ UNMODIFIED = unmodified(EXAMPLES / "unmodified/train.py", resume_args=("--resume
 OWN_FOLDER = asked_for(SCRIPTS / "own_folder.py")
 
 DRILLS: dict[str, tuple[Asked, range]] = {
-    "digits, first seeds": (DIGITS, range(2)),
-    "digits, more seeds": (DIGITS, range(2, 4)),
-    "accumulate, first seeds": (ACCUMULATE, range(2)),
-    "accumulate, more seeds": (ACCUMULATE, range(2, 4)),
+    "digits": (DIGITS, range(2)),
+    "accumulate": (ACCUMULATE, range(2)),
     "unmodified, first seeds": (UNMODIFIED, range(2)),
     "unmodified, more seeds": (UNMODIFIED, range(2, 4)),
     "own folder": (OWN_FOLDER, range(3)),
