@@ -218,3 +218,28 @@ def test_requirements_that_name_other_files_are_refused(tmp_path: Path) -> None:
     assert said.code == 2 and "line 2 names another file" in said.err and "uv pip compile" in said.err
     missing = user.outlast("image", "build", "tools", "--setup", "no.sh")
     assert missing.code == 3 and "no.sh" in missing.err
+
+
+def test_a_builder_that_outlives_its_limit_is_a_leak_and_is_removed(emulator: Running, user: User) -> None:
+    """Google's own limit has failed: nobody waits for it any more."""
+    emulator.call("POST", "/_emulator/clock", {"skew_seconds": -3 * 3600})
+    builder = {
+        "name": "outlast-image-0123456789abcdef",
+        "machineType": "zones/us-central1-a/machineTypes/e2-standard-4",
+        "labels": {"outlast": "1", "outlast-kind": "image-builder", "outlast-family": "tools"},
+        "disks": [
+            {
+                "boot": True,
+                "autoDelete": True,
+                "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"},
+            }
+        ],
+        "networkInterfaces": [{"network": "global/networks/default"}],
+    }
+    assert emulator.call("POST", f"{PROJECT}/zones/us-central1-a/instances", builder).status == 200
+    wait_until(lambda: [one["status"] for one in listed(emulator, "instances")] == ["RUNNING"], "it runs")
+    emulator.call("POST", "/_emulator/clock", {"skew_seconds": 0})
+    found = user.outlast("audit")
+    assert found.code == 9 and "an image was made on it" in found.out, found.out + found.err
+    assert user.outlast("audit", "--fix").code == 0
+    assert not rented(emulator)

@@ -78,12 +78,15 @@ class Laptop:
         (self.work / name).parent.mkdir(parents=True, exist_ok=True)
         (self.work / name).write_text(text)
 
-    def equip(self, target: str = "train.py", world: World | None = None, **asked: object) -> Equipment:
+    def equip(
+        self, target: str = "train.py", world: World | None = None, *, image_python: str = "", **asked: object
+    ) -> Equipment:
         world = world or self.world()
         request = Asked(target=target, directory=str(self.work), python=self.python, **asked)  # type: ignore[arg-type]
         engine = world.engine(request.on or "local")
         home = world.home(self.home or str(self.root / "home"))
-        return equip(world, request, home, engine, self.work, parse_target(target, self.work))
+        found = parse_target(target, self.work)
+        return equip(world, request, home, engine, self.work, found, image_python=image_python)
 
     def place(self, equipment: Equipment) -> Path:
         environment = equipment.environment

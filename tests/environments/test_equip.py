@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from outlast.bundle.python import choose_python
+from outlast.engines.compute.told import ENVIRONMENT_PYTHON
 from outlast.errors import NotFound, UsageError
 from tests.environments.conftest import BARE, find_uv
 from tests.environments.laptop import Laptop, run
@@ -56,6 +57,19 @@ def test_without_one_what_lies_there_is_installed(laptop: Laptop) -> None:
     assert equipment.python == str(BARE)
 
 
+def test_an_images_environment_is_used_unless_packages_are_declared_for_this_very_job(laptop: Laptop) -> None:
+    laptop.write("train.py", "import of_the_image\n")
+    laptop.write("requirements.txt", "no-such-package-anywhere\n")
+    laptop.write("own.txt", "alpha\n")
+    laptop.python = ""
+    equipment = laptop.equip(image_python="3.12")
+    assert (equipment.environment, equipment.python) == (None, ENVIRONMENT_PYTHON)
+    assert (equipment.interpreter.version, equipment.interpreter.why) == ("3.12", "the image's environment")
+    laptop.write("train.py", "import alpha\n")
+    own = laptop.equip(image_python="3.12", requirements=("own.txt",))
+    assert own.environment is not None and own.python != ENVIRONMENT_PYTHON
+
+
 def test_what_is_asked_for_is_installed_beside_an_active_environment(laptop: Laptop, active: Path) -> None:
     laptop.write("train.py", "import alpha\n")
     laptop.write("more.txt", "alpha==2.0\n")
@@ -99,6 +113,17 @@ def test_a_project_that_is_installed_from_its_directory_is_frozen_as_it_is(lapto
 def test_nothing_imported_and_nothing_declared_is_no_environment(laptop: Laptop, active: Path) -> None:
     laptop.write("train.py", "import json\n")
     assert laptop.equip(on="elsewhere").environment is None
+
+
+def test_the_python_that_was_asked_for_runs_it_elsewhere_too(laptop: Laptop) -> None:
+    laptop.write("train.py", "import json\n")
+    assert laptop.equip(on="elsewhere").elsewhere  # whichever its machine has
+    laptop.python = sys.executable
+    equipment = laptop.equip(on="elsewhere")
+    assert equipment.environment is not None and not equipment.elsewhere
+    assert equipment.environment.python_version == f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert equipment.environment.packages == 0
+    assert run(laptop.place(equipment), "print(6 * 7)") == "42"
 
 
 def test_an_import_that_nothing_provides_is_refused(laptop: Laptop, active: Path) -> None:
