@@ -62,7 +62,9 @@ def environment_asked(settings: Any) -> dict[str, Any]:
 def say_equipment(equipment: Equipment) -> None:
     """Which Python, which packages, and why."""
     python, environment = equipment.interpreter, equipment.environment
-    if environment is None:
+    if equipment.elsewhere:
+        say("Python: its machine's own, since it imports no packages; `--python` asks for a version")
+    elif environment is None:
         say(f"Python {python.version} at `{shown(python.path)}`: {shown(python.why)}, with its own packages")
     else:
         say(f"Python {python.version}, made of `{shown(equipment.python)}`: {shown(python.why)}")

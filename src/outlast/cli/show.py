@@ -18,6 +18,7 @@ from outlast.cli.table import render
 from outlast.cli.terminal import paint, put, put_json, shown, width
 from outlast.cli.typed import quoted
 from outlast.cli.words import age, count, duration, money, percent, size
+from outlast.engines.compute.told import ENVIRONMENT_PYTHON
 from outlast.errors import EXIT_DONE, NotFound
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def _edited(status: Status) -> str:
 
 def _python(spec: Spec) -> str:
     version = spec.provenance.python_version
+    if spec.environment is None and spec.machine.rented is not None and spec.python != ENVIRONMENT_PYTHON:
+        return "its machine's own"
     if spec.environment is None:
         return f"{version} at {shown(spec.python)}"
     packages = count(spec.environment.packages, "package")

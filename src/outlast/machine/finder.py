@@ -11,6 +11,7 @@ from pathlib import Path
 
 from outlast.bundle.unpack import unpack
 from outlast.clock import SYSTEM
+from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
 from outlast.host.machine_dir import MachineDir
 from outlast.machine.environment import Wanted, environment_of, find_base, variables
@@ -33,12 +34,24 @@ class Finder:
         assert environment is not None
         inherited = {**self.paths.read_assignment().environ, **self.spec.env}
         path = inherited.get("PATH", os.defpath)
-        base = find_base(self.spec.python, environment.python_version, path)
+        base = self._base(environment.python_version, path, inherited)
         wanted = Wanted(environment.digest, environment.python_version, base)
         prepare = (lambda root: self._set_up(root, inherited)) if self.spec.setup else None
         root = environment_of(self.store, wanted, self.cache, prepare)
         own = tuple(str(self.paths.work / one) for one in environment.paths if ".." not in Path(one).parts)
         return Interpreter(str(root / "bin" / "python"), variables(root, path), own)
+
+    def _base(self, version: str, path: str, inherited: Mapping[str, str]) -> str:
+        """On a rented machine that has no such Python one is fetched: its image was not chosen for it."""
+        try:
+            return find_base(self.spec.python, version, path)
+        except NotFound:
+            if self.spec.machine.rented is None:
+                raise
+        from outlast.machine.fetch_python import fetch_python
+
+        self.say(f"this machine's image has no python{version}: one is fetched")
+        return fetch_python(version, self.cache, {**os.environ, **inherited}, SYSTEM)
 
     def _set_up(self, root: Path, inherited: Mapping[str, str]) -> None:
         from outlast.machine.setup import Setup
