@@ -10,12 +10,14 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from outlast.clock import SYSTEM
 from outlast_emulator.testing import Running, running
@@ -68,11 +70,16 @@ def machines(cloud: Running) -> list[dict[str, Any]]:
     return [one for scope in listed["items"].values() for one in scope.get("instances", [])]
 
 
-def take_away(cloud: Running, notice_seconds: float) -> None:
-    (machine,) = [one for one in machines(cloud) if one["status"] == "RUNNING"]
+def take_away(cloud: Running, notice_seconds: float, before: frozenset[str] = frozenset()) -> str:
+    """The number of the machine; empty: the one that runs was told before, or none runs just now."""
+    running_now = [one for one in machines(cloud) if one["status"] == "RUNNING" and one["id"] not in before]
+    if not running_now:
+        return ""
+    (machine,) = running_now
     asked = {"instance": machine["name"], "notice_seconds": notice_seconds}
     answer = cloud.call("POST", "/_emulator/preempt", asked)
     assert answer.status == 200, answer.body
+    return str(machine["id"])
 
 
 def wait_until_nothing_is_rented(cloud: Running) -> None:
@@ -87,11 +94,9 @@ def alive(cloud: Running) -> list[dict[str, Any]]:
     return list(cloud.call("GET", "/_emulator/ledger").json()["alive"])
 
 
-def show_wheels(cloud: Running, wheels: Path) -> None:
-    """To machines on which images are made. They are for the Python of these tests: the system's, unless `make` was told of another."""
-    pip = {"PIP_FIND_LINKS": "/srv/wheels", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
-    world = {"shown": {"/srv/wheels": str(wheels)}, "environment": pip}
-    answer = cloud.call("POST", "/_emulator/world", world)
+def show(cloud: Running, shown: dict[str, str], **environment: str) -> None:
+    """Directories of this computer, to machines that boot from now on; for the Python of these tests, which `make` took from the system."""
+    answer = cloud.call("POST", "/_emulator/world", {"shown": shown, "environment": environment})
     assert answer.status == 200, answer.body
 
 
@@ -99,7 +104,8 @@ def test_burst_training_from_the_image_to_the_evaluation_with_its_machine_taken_
     cloud: Running, customer: User, wheels: Path, census: Path, tmp_path: Path
 ) -> None:
     """Image, data, Spot machine, search, preemption, search, the end of spending, evaluation: as the README says, by its script."""
-    show_wheels(cloud, wheels)
+    pip = {"PIP_FIND_LINKS": "/srv/wheels", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+    show(cloud, {"/srv/wheels": str(wheels)}, **pip)
     search = ("--cv-iterations", "16")
     burst = subprocess.Popen(
         ["./burst.sh", bucket_of(customer), "census", search[1], LARGE, "--workers", "1"],  # slowly: it is to be caught
@@ -114,7 +120,7 @@ def test_burst_training_from_the_image_to_the_evaluation_with_its_machine_taken_
     for line in burst.stdout:
         seen.append(line)
         if line.startswith("candidate"):
-            take_away(cloud, notice_seconds=120)
+            assert take_away(cloud, notice_seconds=120)
             break
     out, _ = burst.communicate(timeout=SECONDS_MAX)
     said = "".join(seen) + out
@@ -134,36 +140,71 @@ def test_burst_training_from_the_image_to_the_evaluation_with_its_machine_taken_
     assert cloud.get(bucket, name, alt="media").body == (tmp_path / "output/census.model").read_bytes()
 
 
-@pytest.mark.soak
-def test_survival_training_on_machines_that_are_taken_away_five_times(
-    cloud: Running, customer: User, census: Path, tmp_path: Path
-) -> None:
-    args = ("--epochs", "12")
-    run = ("run", "--on", "compute", "--job-id", "sgd", "--dataset", str(census), "train.py", "--", *args)
-    running_job = subprocess.Popen(
+KILLS = 5
+
+
+def train_and_take_away(
+    cloud: Running, customer: User, name: str, *options: str, args: tuple[str, ...], steps_between: int
+) -> Path:
+    """A survival example, whose machine is taken away whenever it has come so much further; where its outputs are."""
+    run = ("run", "--on", "compute", "--job-id", name, *options, "train.py", "--", *args)
+    job = subprocess.Popen(
         [*OUTLAST, *run],
-        cwd=customer.work / "survival-sklearn",
+        cwd=customer.work / name,
         env=customer.environ(OUTLAST_BUCKET=bucket_of(customer)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert running_job.stdout is not None
-    taken, furthest, seen = 0, 0, []
-    for line in running_job.stdout:
+    assert job.stdout is not None
+    taken: frozenset[str] = frozenset()
+    furthest, seen = 0, []
+    for line in job.stdout:
         seen.append(line)
         step = re.match(r"step +(\d+)", line)
-        if step and int(step[1]) >= furthest + 200 and taken < 5:
-            furthest = int(step[1])
-            take_away(cloud, notice_seconds=120 if taken % 2 else 30)
-            taken += 1
-    _, err = running_job.communicate(timeout=SECONDS_MAX)
-    assert running_job.returncode == 0, "".join(seen) + err
-    assert taken == 5 and ", 5 preemptions," in err, err
+        if step and int(step[1]) >= furthest + steps_between and len(taken) < KILLS:
+            machine = take_away(cloud, 120 if len(taken) % 2 else 30, taken)
+            if machine:
+                furthest, taken = int(step[1]), taken | {machine}
+    _, err = job.communicate(timeout=SECONDS_MAX)
+    assert job.returncode == 0, "".join(seen) + err
+    assert len(taken) == KILLS and f", {KILLS} preemptions," in err, err
     wait_until_nothing_is_rented(cloud)
-    assert customer.outlast("pull", "sgd", "--to", str(tmp_path / "pulled")).code == 0
-    ran = run_example("survival-sklearn", *args, "--dataset", str(census), cwd=tmp_path)
+    assert customer.outlast("pull", name, "--to", str(customer.work / "pulled")).code == 0
+    return customer.work / "pulled/outputs"
+
+
+@pytest.mark.soak
+def test_survival_training_on_machines_that_are_taken_away_five_times(
+    cloud: Running, customer: User, census: Path, tmp_path: Path
+) -> None:
+    """Its packages are installed by each machine anew, out of the home."""
+    args, data = ("--epochs", "12"), ("--dataset", str(census))
+    outputs = train_and_take_away(cloud, customer, "survival-sklearn", *data, args=args, steps_between=200)
+    ran = run_example("survival-sklearn", *args, *data, cwd=tmp_path)
     assert ran.code == 0, ran.err
     # By arrays: how numpy packs them differs from one Python to the next, and the machine has one of its own.
-    with np.load(tmp_path / "pulled/outputs/model.npz") as made, np.load(tmp_path / "output/model.npz") as by_hand:
+    with np.load(outputs / "model.npz") as made, np.load(tmp_path / "output/model.npz") as by_hand:
         assert {name: made[name].tobytes() for name in made} == {name: by_hand[name].tobytes() for name in by_hand}
+
+
+@pytest.mark.soak
+def test_torch_on_machines_that_are_taken_away_five_times(
+    cloud: Running, customer: User, census: Path, tmp_path: Path
+) -> None:
+    """In an image whose set-up script shows it the torch of this computer: a gigabyte need not be copied for this."""
+    show(cloud, {"/srv/packages": sysconfig.get_path("purelib")})
+    setup = customer.work / "setup.sh"
+    setup.write_text(
+        """echo /srv/packages > "$(python -c 'import site; print(site.getsitepackages()[0])')/shown.pth"\n"""
+    )
+    built = customer.outlast("image", "build", "with-torch", "--setup", str(setup))
+    assert built.code == 0, built.err
+    args, options = ("--epochs", "20"), ("--dataset", str(census), "--image", "with-torch")
+    outputs = train_and_take_away(cloud, customer, "survival-torch", *options, args=args, steps_between=100)
+    ran = run_example("survival-torch", *args, "--dataset", str(census), cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    for name in ("best.pt", "model.pt"):
+        made, by_hand = torch.load(outputs / name), torch.load(tmp_path / "output" / name)
+        assert made.keys() == by_hand.keys()
+        assert all(torch.equal(made[key], by_hand[key]) for key in made), name
