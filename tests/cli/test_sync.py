@@ -64,6 +64,14 @@ def test_changes_and_deletions_reach_the_trainer_that_runs(syncer: User) -> None
     assert "edited since step" in syncer.outlast("show", "edited").out
 
 
+def test_what_was_carried_over_without_a_restart_can_have_it_later(syncer: User) -> None:
+    syncer.write("words.py", "WORD = 'later'")
+    sync(syncer, "--once")
+    assert "begins again" in sync(syncer, "--once", "--restart").err
+    until(lambda: len(syncer.outlast("show", "--json", "edited").json["attempt_list"]) == 2, "the trainer begins again")
+    assert syncer.outlast("show", "--json", "edited").json["attempt_list"][0]["cause"] == "edited"
+
+
 def test_restart_begins_again_from_the_checkpoint_with_the_new_code(syncer: User) -> None:
     syncer.write("words.py", "WORD = 'again'")
     sync(syncer, "--once", "--restart")

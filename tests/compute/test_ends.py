@@ -168,3 +168,14 @@ def command_of(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def test_a_project_that_is_not_there_leaves_a_job_that_can_be_stopped_and_deleted(renter: Renter) -> None:
+    renter.ready(OWNER)
+    renter.train()
+    said = renter.run("one", "--project", "no-such-project", "--service-account", RUNNER)
+    assert said.code == 3 and "no-such-project" in said.err, said.err
+    assert "hint: `outlast doctor --on compute`" in said.err
+    assert renter.user.outlast("stop", "one").code == 0
+    assert renter.head("one")["state"] == "stopped"
+    assert renter.user.outlast("delete", "--yes", "one").code == 0

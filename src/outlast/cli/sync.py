@@ -40,7 +40,7 @@ def command(job: str | None, restart: bool, once: bool, dirs: tuple[str, ...], h
     found = find(world, job, home)
     syncing = Syncing(world, found, Path.cwd(), [Path(one).absolute() for one in dirs], restart=restart)
     if once:
-        synced = syncing.once()
+        synced = syncing.once(again=True)
         say(_words(synced) if synced is not None else f"`{found.id}` has this code already")
         return EXIT_DONE
     say(f"keeping `{found.id}` equal to `{Path.cwd()}`; Ctrl-C ends that, and the job goes on")
@@ -51,6 +51,8 @@ def command(job: str | None, restart: bool, once: bool, dirs: tuple[str, ...], h
 
 
 def _words(synced: Synced) -> str:
+    if synced.heard and not synced.changed and not synced.removed:
+        return "it has this code already, and begins again with it"
     removed = f", {count(synced.removed, 'file')} removed" if synced.removed else ""
     carried = f"{count(synced.changed, 'file')} carried over{removed}, {size(synced.uploaded_bytes)}"
     if not synced.heard:

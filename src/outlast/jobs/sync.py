@@ -53,6 +53,7 @@ class Syncing:
         head = job.folder.existing_head().head
         self._check(self.spec, head)
         self.bundle = head.bundle
+        self.edited = bool(head.edit)
 
     def _check(self, spec: Spec, head: Head) -> None:
         if head.state.final:
@@ -81,8 +82,8 @@ class Syncing:
                 return
             self.world.clock.sleep(LOOK_SECONDS)
 
-    def once(self) -> Synced | None:
-        """None: there is nothing to carry over."""
+    def once(self, *, again: bool = False) -> Synced | None:
+        """None: there is nothing to carry over. `again`: code that was carried over before may still wait for a restart."""
         began_at = self.world.clock.monotonic()
         packed = pack(
             self.job.home.store,
@@ -94,7 +95,7 @@ class Syncing:
             given=[Path(dataset.url) for dataset in self.spec.datasets.values() if os.path.isabs(dataset.url)],
             apart=self._secret_files(),
         )
-        if packed.digest == self.bundle:
+        if packed.digest == self.bundle and not (again and self.restart and self.edited):
             return None
         changed, removed = self._difference(packed.digest)
         head = self._wish(packed.digest)

@@ -223,12 +223,17 @@ class ComputeEngine:
         rented = _rented(launch)
         client, region = self._client(rented), _region(launch)
         with told(f"launch `{launch.id}` in `{region}`"):
-            if not self._is_stopped(client, launch):
-                self._insert(
-                    client,
-                    region,
-                    lambda: client.insert_template(region, bodies.stopped(launch, rented), request_id()),
-                )
+            try:
+                if not self._is_stopped(client, launch):
+                    self._insert(
+                        client,
+                        region,
+                        lambda: client.insert_template(region, bodies.stopped(launch, rented), request_id()),
+                    )
+            except ApiError as error:
+                if error.status == 404 and self._group(client, launch) is None:
+                    return  # there is no such project any more, or never was: nothing can be in it
+                raise
             self._delete(client, launch)
             self._wait_until_gone(client, launch)
             self._delete_templates(client, launch, rented)

@@ -11,6 +11,7 @@ from outlast.google.errors import MEMBER_HINT, ApiError, translated, unreachable
 from outlast.google.wire import NoAnswer
 
 T = TypeVar("T")
+LOOK_HINT = "`outlast doctor --on compute` looks at project, region and rights, and says what is missing"
 
 
 def request_id() -> str:
@@ -33,6 +34,8 @@ def told(doing: str) -> Iterator[None]:
     try:
         yield
     except ApiError as error:
-        raise translated(error, doing, granted=MEMBER_HINT) from error
+        refused = translated(error, doing, granted=MEMBER_HINT)
+        refused.hint = refused.hint or LOOK_HINT
+        raise refused from error
     except NoAnswer as error:
         raise unreachable(error, doing) from error
