@@ -120,3 +120,23 @@ def test_a_cloud_that_does_not_answer_is_no_clean_bill(emulator: Running, user: 
     emulator.fault("compute.instances.aggregatedList", "error", status=403, times=10)
     said = user.outlast("audit")
     assert said.code == 4 and "looking through project `emulated`" in said.err, said.err
+
+
+def test_a_machine_of_unknown_price_is_not_said_to_be_free(emulator: Running, user: User) -> None:
+    submit(user, "here")
+    project, zone = "/compute/v1/projects/emulated", "europe-west4-a"
+    machine = {
+        "name": "orphan",
+        "machineType": f"zones/{zone}/machineTypes/e2-small",
+        "labels": {"outlast": "1"},
+        "disks": [
+            {"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"}}
+        ],
+        "networkInterfaces": [{}],
+    }
+    made = emulator.call("POST", f"{project}/zones/{zone}/instances", machine)
+    assert made.status == 200, made.body
+    emulator.call("POST", f"{project}/zones/{zone}/operations/{made.json()['name']}/wait")
+    said = user.outlast("audit")
+    assert said.code == 9 and "1 leak, at least $0.000 an hour" in said.err, said.err
+    assert "?" in next(line for line in said.out.splitlines() if "orphan" in line)

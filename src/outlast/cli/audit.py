@@ -16,6 +16,8 @@ from outlast.cli.words import age, count
 from outlast.errors import EXIT_DONE, EXIT_LEAK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from outlast.jobs.audit import Audit, Judged
 
 
@@ -50,14 +52,19 @@ def command(project: str, fix: bool, home: str | None, as_json: bool) -> int:
 
 
 def _words(found: Audit) -> str:
-    paid = [item for item in found.items if item.found.usd_per_hour]
+    paid = [item for item in found.items if item.found.usd_per_hour or item.found.unpriced]
     leaks = found.leaks
     if leaks:
-        usd = sum(item.found.usd_per_hour for item in leaks)
-        return f"{count(len(leaks), 'leak')}, ${usd:.3f} an hour: `outlast audit --fix` removes what has leaked"
+        return f"{count(len(leaks), 'leak')}, {_hourly(leaks)}: `outlast audit --fix` removes what has leaked"
     if not paid:
         return "nothing is paid for"
-    return f"${found.usd_per_hour:.3f} an hour for {count(len(paid), 'thing')}; nothing has leaked"
+    return f"{_hourly(paid)} for {count(len(paid), 'thing')}; nothing has leaked"
+
+
+def _hourly(items: Sequence[Judged]) -> str:
+    """A machine whose price nobody here knows is not free."""
+    least = "at least " if any(item.found.unpriced for item in items) else ""
+    return f"{least}${sum(item.found.usd_per_hour for item in items):.3f} an hour"
 
 
 def _print(found: Audit, now: float) -> None:
@@ -73,7 +80,7 @@ def _print(found: Audit, now: float) -> None:
 
 def _row(item: Judged, now: float) -> list[str]:
     found = item.found
-    usd = f"{found.usd_per_hour:.3f}" if found.usd_per_hour else "-"
+    usd = f"{found.usd_per_hour:.3f}" if found.usd_per_hour else "?" if found.unpriced else "-"
     return [found.kind, found.name, found.place, usd, age(found.made_at, now), item.verdict.value, item.why]
 
 

@@ -81,6 +81,9 @@ class Found:
     """The zone or region, or `global`."""
 
     usd_per_hour: float = 0.0
+    unpriced: bool = False
+    """It is paid for, and nobody here knows how much: 0 is not its price."""
+
     made_at: float = 0.0
     home: str = ""
     """`home_digest` of the home that it was made for; empty: it is nobody's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -88,8 +89,10 @@ def _machine(one: Document) -> Found:
     spot = one.get("scheduling", {}).get("provisioningModel") == "SPOT"
     status = str(one.get("status", "")).lower()
     machine_type = _last(one.get("machineType", ""))
-    usd = 0.0 if one.get("status") in STOPPED else _machine_usd(one, machine_type, spot)
-    return _found("machine", one, one.get("labels", {}), usd, f"{machine_type}{', Spot' if spot else ''}, {status}")
+    stopped = one.get("status") in STOPPED
+    usd = 0.0 if stopped else _machine_usd(one, machine_type, spot)
+    detail = f"{machine_type}{', Spot' if spot else ''}, {status}"
+    return replace(_found("machine", one, one.get("labels", {}), usd, detail), unpriced=not stopped and not usd)
 
 
 def _machine_usd(one: Document, machine_type: str, spot: bool) -> float:
