@@ -114,7 +114,7 @@ def no_machine(catalog: Catalog, name: str, cpus: int, region: str, *, spot: boo
         else ""
     )
     return UsageError(
-        f"there is no machine type {shown(name)}",
+        f"the catalog of {catalog.dated} has no machine type {shown(name)}",
         state=f"{custom}{_priced(others, region, spot=spot)}",
         hint=f"`--machine-type {alike[0] if alike else others[0][1].name if others else 'n2-standard-8'}`; {FORCE}",
     )
