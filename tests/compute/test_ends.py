@@ -170,12 +170,13 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-def test_a_project_that_is_not_there_leaves_a_job_that_can_be_stopped_and_deleted(renter: Renter) -> None:
+def test_a_launch_that_was_refused_is_not_started_by_whoever_looks_later(renter: Renter) -> None:
     renter.ready(OWNER)
     renter.train()
     said = renter.run("one", "--project", "no-such-project", "--service-account", RUNNER)
     assert said.code == 3 and "no-such-project" in said.err, said.err
-    assert "hint: `outlast doctor --on compute`" in said.err
-    assert renter.user.outlast("stop", "one").code == 0
-    assert renter.head("one")["state"] == "stopped"
+    assert "nobody will start it later" in said.err and "hint: `outlast doctor --on compute`" in said.err
+    assert renter.head("one")["state"] == "failed"
+    shown = renter.user.outlast("show", "one")
+    assert shown.code == 0 and "it could not be started" in shown.out, shown.err
     assert renter.user.outlast("delete", "--yes", "one").code == 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from outlast.errors import KeyMissing, PreconditionFailed, UsageError
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, UsageError
 from outlast.folder import layout, life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
@@ -22,7 +22,7 @@ from outlast.jobs.job import Job, as_launch
 from outlast.jobs.job_names import add_names
 from outlast.jobs.machine import first_region
 from outlast.jobs.plan import Plan, plan
-from outlast.jobs.secrets import keep_for
+from outlast.jobs.secrets import forget, keep_for
 from outlast.jobs.settle import hold, settle
 from outlast.jobs.trained import bring_trained
 from outlast.jobs.world import World
@@ -91,8 +91,30 @@ def _carry_out(world: World, planned: Plan) -> Submitted:
             hint=(f"`--from {job.id}`" if head.state is State.SUCCEEDED else f"`outlast resume {job.id}`")
             + ", or another `--job-id`",
         )
-    start(world, job, spec, head)
+    try:
+        start(world, job, spec, head)
+    except (Denied, NotFound) as error:
+        if world.engine(spec.engine).capabilities.rents and _give_up(world, job, spec, record, error):
+            error.state = error.state or f"job `{job.id}` has failed: nobody will start it later"
+        raise
     return Submitted(job, planned, spec, there)
+
+
+def _give_up(world: World, job: Job, spec: Spec, record: LaunchRecord, error: OutlastError) -> bool:
+    """Whoever was refused believes that nothing was started; whoever looks at the job later, with more rights, shall not start it."""
+    try:
+        at = job.folder.read_head()
+        if at.head.state.final or at.head.launch_id != record.id or at.head.attempt:
+            return False
+        reason = f"it could not be started: {error.message}"
+        ended = life.final(at.head, State.FAILED, job.folder.store.now(), reason=reason)
+        if job.folder.swap(at, ended, f"{record.id}-refused") is None:
+            return False
+        forget(world, spec, record.id)
+        publish(job.folder, record.id)
+    except OutlastError:
+        return False  # the home is away, or refuses too: the job stays as it is
+    return True
 
 
 def agent_for(world: World, job: Job, engine: str) -> str:
