@@ -94,7 +94,7 @@ def _carry_out(world: World, planned: Plan) -> Submitted:
     try:
         start(world, job, spec, head)
     except (Denied, NotFound) as error:
-        if world.engine(spec.engine).capabilities.rents and _give_up(world, job, spec, record, error):
+        if not there and world.engine(spec.engine).capabilities.rents and _give_up(world, job, spec, record, error):
             error.state = error.state or f"job `{job.id}` has failed: nobody will start it later"
         raise
     return Submitted(job, planned, spec, there)
