@@ -134,7 +134,11 @@ SWITCHES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("switches", SWITCHES, ids=lambda one: "-".join(str(value) for value in one.values()))
+@pytest.mark.parametrize(
+    "switches",
+    [SWITCHES[0], *(pytest.param(one, marks=pytest.mark.soak) for one in SWITCHES[1:])],
+    ids=lambda one: "-".join(str(value) for value in one.values()),
+)
 def test_max_run_ends_machines_whose_agent_is_dead(renter: Renter, switches: dict[str, Any]) -> None:
     renter.ready(OWNER)
     renter.emulator.switch(**switches)

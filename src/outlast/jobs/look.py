@@ -74,7 +74,7 @@ def _mend(
     elif launch_state.condition is Condition.REFUSED:
         why = f"no machine can be had {launch_state.why}"
         final = life.final(at.head, State.FAILED, now, reason=why, refused=True)
-    elif stopping and launch_state.condition in (Condition.ABSENT, Condition.WAITING):
+    elif stopping and (launch_state.condition in (Condition.ABSENT, Condition.WAITING) or not _trains(at.head)):
         final = life.final(at.head, State.STOPPED, now)
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
@@ -92,6 +92,12 @@ def _mend(
         launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
         at = job.folder.existing_head()
     return at, launch_state
+
+
+def _trains(head: Head) -> bool:
+    """Somebody has begun an attempt and may have something to save. Who begins one now finds that head has changed."""
+    attempt = head.attempts.get(str(head.attempt))
+    return attempt is not None and attempt.ended_at is None and attempt.launch == head.launch
 
 
 def end(world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, final: Head) -> HeadAt:
