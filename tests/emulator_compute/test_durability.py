@@ -95,6 +95,7 @@ def test_running_machines_died_with_their_host(tmp_path: Path) -> None:
         api.make("standard", metadata=items)
         api.make("spot", scheduling=SPOT, metadata=items)
         before = {one["instance"]: one["pid"] for one in api.control("GET", "machines")["machines"]}
+        until(lambda: "boot 1" in api.get(f"{HERE}/standard/serialPort").get("contents", ""))
         those.kill()
         api = those.start()
         until(lambda: api.instance("spot")["status"] == "TERMINATED")
