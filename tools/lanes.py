@@ -64,7 +64,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
 LANES = ("check", *DIRECTORIES)
 
 WORKERS = 2
-SLEEPY = {"compute": 4, "crash": 6, "emulator_groups": 4, "engines": 3, "gcs": 4, "linked": 4}
+SLEEPY = {"compute": 6, "crash": 6, "emulator_groups": 4, "engines": 3, "gcs": 4, "linked": 4}
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 
 NOISE = 4

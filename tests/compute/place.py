@@ -35,6 +35,7 @@ def make_engine(user_dir: Path, program: str) -> Engine:
 
 class ComputePlace(Place):
     queued = 6
+    rounds = 3
     remembers_ends = False
 
     def __init__(self, scratch: Path, emulator: Running, bucket: str = "contract") -> None:

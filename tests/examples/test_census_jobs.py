@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from outlast.jobs.api import JobHandle
 from outlast.jobs.asked import Asked
 from outlast.jobs.world import World
@@ -20,6 +22,7 @@ DIRECTORY = str(EXAMPLES / "census")
 DONE_ALREADY = re.compile(r"^(\d+) of \d+ fits are done already", flags=re.MULTILINE)
 
 
+@pytest.mark.soak  # as in the walk-through, of which it is the half without machines
 def test_with_everything_in_buckets_it_goes_on_with_what_was_scored_and_is_evaluated_from_the_laptop(
     cloud_world: World, emulator: Running, home: str, bucket: str, tmp_path: Path
 ) -> None:

@@ -78,7 +78,7 @@ def check_a_killed_caller_leaves_at_most_one_start(place: Place) -> None:
     engine = place.engine()
     random = Random(7)
     context = multiprocessing.get_context("fork")
-    for _ in range(8):
+    for _ in range(place.rounds):
         launch = place.launch("finish")
         caller = context.Process(target=_start_in_another_process, args=(place, launch))
         caller.start()
@@ -149,7 +149,7 @@ def check_a_dead_machine_is_never_reported_as_running(place: Place) -> None:
     engine, launch = place.engine(), place.launch("wait")
     engine.start(launch)
     until(lambda: running(engine, launch), "it runs")
-    for _ in range(5):
+    for _ in range(min(5, place.rounds)):
         (before,) = engine.state(launch).machines
         assert engine.preempt(launch, notice_seconds=0)
         state = engine.state(launch)
@@ -247,7 +247,7 @@ def check_stopping_what_is_gone_is_no_error(place: Place) -> None:
 def check_what_was_stopped_cannot_be_started_again(place: Place) -> None:
     """Also when the start has not been noticed yet; often, because the two race with whoever carries them out."""
     engine = place.engine()
-    for _ in range(10):
+    for _ in range(place.rounds):
         started, never = place.launch("wait"), place.launch("wait")
         engine.start(started)
         for launch in (started, never):
@@ -263,7 +263,7 @@ def check_what_was_stopped_cannot_be_started_again(place: Place) -> None:
 
 def check_what_waits_can_be_stopped(place: Place) -> None:
     engine = place.engine()
-    launches = [place.launch("wait") for _ in range(20)]
+    launches = [place.launch("wait") for _ in range(min(20, place.queued))]
     for launch in launches:
         engine.start(launch)
     for launch in reversed(launches):
@@ -274,7 +274,7 @@ def check_what_waits_can_be_stopped(place: Place) -> None:
 def check_start_and_stop_at_once_end_stopped(place: Place) -> None:
     engine = place.engine()
     context = multiprocessing.get_context("fork")
-    for _ in range(8):
+    for _ in range(place.rounds):
         launch = place.launch("wait")
         caller = context.Process(target=_start_in_another_process, args=(place, launch))
         caller.start()

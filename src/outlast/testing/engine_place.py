@@ -30,6 +30,9 @@ class Place:
     queued = 50
     """How many launches there are at once, where there are many."""
 
+    rounds = 10
+    """How often what may race is tried."""
+
     remembers_ends = True
     """A launch that has finished by itself is not started by another `start`: whoever else calls it reads the job's head before."""
 
