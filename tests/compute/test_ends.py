@@ -184,3 +184,17 @@ def test_a_launch_that_was_refused_is_not_started_by_whoever_looks_later(renter:
     shown = renter.user.outlast("show", "one")
     assert shown.code == 0 and "it could not be started" in shown.out, shown.err
     assert renter.user.outlast("delete", "--yes", "one").code == 0
+
+
+def test_a_resume_that_was_refused_is_not_started_later_either(renter: Renter) -> None:
+    renter.ready(OWNER)
+    renter.train()
+    assert renter.run("one").code == 0
+    assert renter.user.outlast("stop", "one").code == 0
+    renter.emulator.fault("compute.regionInstanceTemplates.insert", "error", status=403, times=10)
+    said = renter.user.outlast("resume", "--detach", "one")
+    assert said.code == 4 and "nobody will start it later" in said.err, said.err
+    assert renter.head("one")["state"] == "failed"
+    renter.emulator.clear_faults()
+    assert renter.user.outlast("resume", "--detach", "one").code == 0
+    assert renter.user.outlast("stop", "one").code == 0

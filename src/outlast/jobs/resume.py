@@ -17,7 +17,7 @@ from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.rent_again import machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
-from outlast.jobs.submit import agent_for, index, launch_record, start
+from outlast.jobs.submit import agent_for, index, launch_record, start, start_new
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
 
@@ -154,7 +154,7 @@ def _relaunch(
         return False
     world.engine(previous.engine).stop(as_launch(job, previous, spec))
     forget(world, spec, previous.id)
-    start(world, job, spec, swapped.head)
+    start_new(world, job, spec, record, swapped.head)
     return True
 
 

@@ -91,20 +91,29 @@ def _carry_out(world: World, planned: Plan) -> Submitted:
             hint=(f"`--from {job.id}`" if head.state is State.SUCCEEDED else f"`outlast resume {job.id}`")
             + ", or another `--job-id`",
         )
+    if there:
+        start(world, job, spec, head)
+    else:
+        start_new(world, job, spec, record, head)
+    return Submitted(job, planned, spec, there)
+
+
+def start_new(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head) -> None:
+    """A launch that this command has made itself: if it is refused, it is over."""
     try:
         start(world, job, spec, head)
     except (Denied, NotFound) as error:
-        if not there and world.engine(spec.engine).capabilities.rents and _give_up(world, job, spec, record, error):
+        if world.engine(record.engine).capabilities.rents and _give_up(world, job, spec, record, error):
             error.state = error.state or f"job `{job.id}` has failed: nobody will start it later"
         raise
-    return Submitted(job, planned, spec, there)
 
 
 def _give_up(world: World, job: Job, spec: Spec, record: LaunchRecord, error: OutlastError) -> bool:
     """Whoever was refused believes that nothing was started; whoever looks at the job later, with more rights, shall not start it."""
     try:
         at = job.folder.read_head()
-        if at.head.state.final or at.head.launch_id != record.id or at.head.attempt:
+        begun = any(attempt.launch == record.launch for attempt in at.head.attempts.values())
+        if at.head.state.final or at.head.launch_id != record.id or begun:
             return False
         reason = f"it could not be started: {error.message}"
         ended = life.final(at.head, State.FAILED, job.folder.store.now(), reason=reason)
