@@ -72,7 +72,7 @@ class Pulse(Standing):
     def _beat(self, now: float) -> None:
         """Head is read every time. Wishes, which the bell announces, and the beat wait longer where a write is billed."""
         self._read_head()
-        self._look_at_deadline(now)
+        self._look_at_deadline()
         if now >= self._tell_at or self._told != (self._paused, self._rung):
             self._obey_wishes(now)
             if self.place.rank == 0:

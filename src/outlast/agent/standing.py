@@ -63,7 +63,7 @@ class Standing:
             ending=fence.memory.ending,
             remember=fence.remember_ending,
         )
-        self._look_at_deadline(now)
+        self._look_at_deadline()
         self._written_at = now
         self._writes_before = folder.store.billed_writes
         self._back_at = now
@@ -72,8 +72,12 @@ class Standing:
     def _now(self) -> float:
         return self.folder.store.now()
 
-    def _look_at_deadline(self, now: float) -> None:
-        """By the store's time, which may have been learnt anew since; sooner, if the money is spent before."""
+    def _look_at_deadline(self) -> None:
+        """By the store's time, which may have been learnt anew since; sooner, if the money is spent before.
+
+        Both clocks are asked here: a moment from before a slow request would bring the deadline forward by its length.
+        """
+        now = self.clock.monotonic()
         length = self.launch.deadline_at - self.launch.launched_at
         ends_at = now + self.launch.deadline_at - self._now()
         self.vigil.deadline_reason = Reason.DEADLINE
