@@ -1,4 +1,4 @@
-"""A Python that a rented machine's image does not have, fetched by uv: which is on the machine, or comes from the package index."""
+"""A Python that a rented machine's image does not have, fetched by uv: which is on the machine, or comes from a package index."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import urllib.error
 import urllib.request
@@ -21,7 +22,6 @@ from urllib.parse import urljoin, urlsplit
 from outlast.clock import Clock
 from outlast.errors import NotFound
 
-INDEX = "https://pypi.org/simple"
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 ACCEPT = "application/vnd.pypi.simple.v1+json"
 UV_BYTES_MAX = 200 << 20
@@ -43,7 +43,15 @@ def fetch_python(version: str, cache: Path, environ: Mapping[str, str], clock: C
             clock.sleep(TRY_AGAIN_SECONDS)
         try:
             return _installed(version, cache, environ)
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            StopIteration,
+            TypeError,
+            zipfile.BadZipFile,
+            subprocess.SubprocessError,
+        ) as error:
             why = _words(error)
     raise NotFound(
         f"there is no `python{version}` on this machine, for which the job's packages were resolved, and none could be fetched ({why}); "
@@ -87,11 +95,8 @@ def _uv(cache: Path, environ: Mapping[str, str]) -> Path:
     at = cache / "tools" / "uv"
     if os.access(at, os.X_OK):
         return at
-    index = next((environ[name] for name in INDEX_VARIABLES if environ.get(name)), INDEX).rstrip("/") + "/uv/"
-    wheel = _newest(json.loads(_read(index, ACCEPT)))
-    content = _read(urljoin(index, wheel["url"]))
-    if hashlib.sha256(content).hexdigest() != wheel["hashes"]["sha256"]:
-        raise ValueError(f"`{wheel['filename']}` is not what `{urlsplit(index).hostname}` says it is")
+    index = next((environ[name] for name in INDEX_VARIABLES if environ.get(name)), "")
+    content = _from_index(index.rstrip("/") + "/uv/") if index else _by_pip(environ)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         program = archive.read(next(name for name in archive.namelist() if name.endswith(".data/scripts/uv")))
     at.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,6 +106,33 @@ def _uv(cache: Path, environ: Mapping[str, str]) -> Path:
     os.chmod(beside, 0o700)
     os.replace(beside, at)
     return at
+
+
+def _from_index(page: str) -> bytes:
+    wheel = _newest(json.loads(_read(page, ACCEPT)))
+    content = _read(urljoin(page, wheel["url"]))
+    if hashlib.sha256(content).hexdigest() != wheel["hashes"]["sha256"]:
+        raise ValueError(f"`{wheel['filename']}` is not what `{urlsplit(page).hostname}` says it is")
+    return content
+
+
+def _by_pip(environ: Mapping[str, str]) -> bytes:
+    """Which index there is where nobody has named one, pip knows."""
+    with tempfile.TemporaryDirectory() as scratch:
+        words = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "download",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+        ]
+        _run(
+            [*words, "--dest", scratch, "uv"], {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+        )
+        return next(Path(scratch).glob("uv-*.whl")).read_bytes()
 
 
 def _newest(listing: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
@@ -150,8 +151,9 @@ class DirectoryStore(OneByOne):
         except OSError as error:
             raise translated(error, "write", path) from error
         finally:
-            for temporary, _ in staged:
-                self._files.discard(temporary)
+            # Where many end in the middle, those that are whole need not be sent again; nothing stays staged.
+            with suppress(OSError):
+                self._files.place(staged)
 
     def delete(self, key: str, *, if_generation: int | None = None) -> None:
         path = self._path(key)
