@@ -64,7 +64,17 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
 LANES = ("check", *DIRECTORIES)
 
 WORKERS = 2
-SLEEPY = {"bad_input": 3, "compute": 6, "crash": 6, "drills": 5, "emulator_groups": 4, "engines": 3, "gcs": 6, "linked": 4, "terminal": 3}
+SLEEPY = {
+    "bad_input": 3,
+    "compute": 6,
+    "crash": 6,
+    "drills": 4,
+    "emulator_groups": 4,
+    "engines": 3,
+    "gcs": 6,
+    "linked": 4,
+    "terminal": 3,
+}
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 
 NOISE = 4
