@@ -12,8 +12,8 @@ import tempfile
 import threading
 from pathlib import Path
 
+from outlast_emulator.database import OtherFormat
 from outlast_emulator.emulator import Emulator
-from outlast_emulator.storage.database import OtherFormat
 from outlast_emulator.storage.model import InUse
 from outlast_emulator.variables import variables
 from outlast_emulator.wire.certificate import Tls

@@ -72,6 +72,23 @@ def test_what_was_carried_over_without_a_restart_can_have_it_later(syncer: User)
     assert syncer.outlast("show", "--json", "edited").json["attempt_list"][0]["cause"] == "edited"
 
 
+def test_a_whole_directory_may_go_and_one_that_was_shipped_beside_is_followed(user: User) -> None:
+    user.write("train.py", TRAINS)
+    user.write("words.py", "WORD = 'first'")
+    user.write("parts/one.txt", "1")
+    beside = user.root / "beside"
+    beside.mkdir()
+    (beside / "more.py").write_text("MORE = 1")
+    assert user.outlast("run", "--job-id", "edited", "--dir", str(beside), "--detach", "train.py").code == 0
+    logged(user, "word first ['one.txt']")
+    (user.work / "parts/one.txt").unlink()
+    (user.work / "parts").rmdir()
+    (beside / "more.py").write_text("MORE = 2")
+    assert "1 file carried over, 1 file removed" in sync(user, "--once").err
+    logged(user, "word first []")
+    assert user.outlast("ssh", "edited", "--", "cat beside/more.py").out == "MORE = 2"
+
+
 def test_restart_begins_again_from_the_checkpoint_with_the_new_code(syncer: User) -> None:
     syncer.write("words.py", "WORD = 'again'")
     sync(syncer, "--once", "--restart")

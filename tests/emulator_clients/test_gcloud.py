@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
 
 from outlast_emulator.testing import Running
 from tests.emulator_clients.programs import make_tree, run, same_trees
+from tests.gcloud import need_gcloud
 
 CLIENT = "gcloud storage"
 PINNED = False
@@ -18,8 +18,7 @@ PINNED = False
 
 @pytest.fixture(autouse=True)
 def gcloud(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("gcloud") is None:
-        pytest.skip("gcloud is not on the PATH; Google's installer or Debian package `google-cloud-cli` brings it")
+    need_gcloud()
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(home / "gcloud"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from outlast_emulator.testing import Running, running
 from tests.emulator_compute.conftest import note_calls
+from tests.gcloud import need_gcloud
 
 CLIENT = "gcloud compute"
 PINNED = False
@@ -22,8 +22,7 @@ SECONDS_MAX = 300
 
 @pytest.fixture
 def emulator(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
-    if shutil.which("gcloud") is None:
-        pytest.skip("gcloud is not on the PATH; Google's installer or Debian package `google-cloud-cli` brings it")
+    need_gcloud()
     with running(tmp_path / "emulator", time_scale=0.01) as found:
         yield found
         note_calls(found, request)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from outlast_emulator.testing import Running, running
 from tests.emulator_groups.conftest import REGION, group_body, template_body, until
+from tests.gcloud import need_gcloud
 
 SECONDS_MAX = 300
 MANAGED = ("instance-groups", "managed")
@@ -29,8 +29,7 @@ def emulator(tmp_path: Path) -> Iterator[Running]:
 
 @pytest.fixture
 def gcloud(emulator: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    if shutil.which("gcloud") is None:
-        pytest.skip("gcloud is not on the PATH; Google's installer or Debian package `google-cloud-cli` brings it")
+    need_gcloud()
     for name in [name for name in os.environ if name.startswith(("CLOUDSDK_", "GOOGLE_"))]:
         monkeypatch.delenv(name)
     environment = {

@@ -57,7 +57,7 @@ class Process:
     def members(self) -> list[dict[str, Any]]:
         return list(self.call("POST", f"{GROUP}/listManagedInstances")["managedInstances"])
 
-    def stable(self, *, without: set[str] = frozenset()) -> list[dict[str, Any]]:  # type: ignore[assignment]
+    def stable(self, *, without: frozenset[str] | set[str] = frozenset()) -> list[dict[str, Any]]:
         def look() -> list[dict[str, Any]]:
             found = self.members()
             resting = all(one["currentAction"] == "NONE" and one.get("instanceStatus") == "RUNNING" for one in found)

@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 @click.argument("job", required=False)
 @click.option("--restart", is_flag=True, help="After each change the trainer begins again, from its newest checkpoint.")
 @click.option("--once", is_flag=True, help="Carry over what differs now, and return.")
-@click.option(
-    "--dir", "-d", "dirs", multiple=True, metavar="DIR", help="A directory that was shipped too, as at submit."
-)
 @home_option
-def command(job: str | None, restart: bool, once: bool, dirs: tuple[str, ...], home: str | None) -> int:
+def command(job: str | None, restart: bool, once: bool, home: str | None) -> int:
     """Keep a job's code equal to this directory, until the job ends or you press Ctrl-C.
 
     Changes travel by the home, in seconds, to wherever the job runs; deleted files go too, and what is not shipped at submit is not shipped
-    here. A Python that has imported a file does not read it again: `--restart` lets the trainer save, leave, and begin again with the new
-    code. The job remembers that it was edited, and later attempts begin with the newest code.
+    here. Directories that were shipped with `--dir` are followed too. A Python that has imported a file does not read it again: `--restart`
+    lets the trainer save, leave, and begin again with the new code. The job remembers that it was edited, and later attempts begin with the
+    newest code.
     """
     from outlast.jobs.find import find
     from outlast.jobs.sync import Syncing
@@ -38,7 +36,7 @@ def command(job: str | None, restart: bool, once: bool, dirs: tuple[str, ...], h
 
     world = system_world()
     found = find(world, job, home)
-    syncing = Syncing(world, found, Path.cwd(), [Path(one).absolute() for one in dirs], restart=restart)
+    syncing = Syncing(world, found, Path.cwd(), restart=restart)
     if once:
         synced = syncing.once(again=True)
         say(_words(synced) if synced is not None else f"`{found.id}` has this code already")

@@ -117,17 +117,9 @@ class ComputeClient:
         return self._delete(self.url(*scope, kind, name), requestId=request_id)
 
     def wait_in(self, scope: tuple[str, ...], operation: str) -> Document:
+        """Returns when it is done, or when Google does not like to wait any longer: look at `status`."""
         url = f"{self.url(*scope, 'operations', operation)}/wait"
         return self._call("POST", url, None, stall_seconds=WAIT_SECONDS_MAX + 10.0)
-
-    # Operations.
-
-    def wait(self, region: str, operation: str) -> Document:
-        """Returns when it is done, or when Google does not like to wait any longer: look at `status`."""
-        return self.wait_in(("regions", region), operation)
-
-    def wait_in_zone(self, zone: str, operation: str) -> Document:
-        return self.wait_in(("zones", zone), operation)
 
     # The parts of that.
 

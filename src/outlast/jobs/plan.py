@@ -142,6 +142,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
             commit=packed.commit,
             dirty=packed.dirty,
             directory=code.shown,
+            beside=tuple(str(Path(one).absolute()) for one in asked.extra_dirs),
         ),
         submitted_at=home.store.now(),
         checkpoint_dir=_inside(asked.checkpoint_dir, "--checkpoint-dir", directory),

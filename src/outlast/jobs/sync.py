@@ -6,11 +6,10 @@ Nothing connects to the machine: it finds the wish in the home. What no machine 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from outlast.bundle.listing import directories_of
 from outlast.bundle.pack import pack
 from outlast.bundle.record import read_bundle
 from outlast.errors import UsageError
@@ -43,13 +42,13 @@ class Synced:
 
 
 class Syncing:
-    def __init__(self, world: World, job: Job, directory: Path, extra: Sequence[Path], *, restart: bool) -> None:
+    def __init__(self, world: World, job: Job, directory: Path, *, restart: bool) -> None:
         self.world = world
         self.job = job
         self.directory = directory
-        self.extra = extra
         self.restart = restart
         self.spec = job.folder.read_spec()
+        self.beside = [Path(one) for one in self.spec.provenance.beside]
         head = job.folder.existing_head().head
         self._check(self.spec, head)
         self.bundle = head.bundle
@@ -72,6 +71,10 @@ class Syncing:
                 else "sync works in the directory that was shipped",
             )
 
+        gone = next((path for path in self.beside if not path.is_dir()), None)
+        if gone is not None:
+            raise UsageError(f"`{gone}`, which job `{self.job.id}` was shipped with, is not there any more")
+
     def changes(self) -> Iterator[Synced]:
         """One for every change that was carried over, until the job has ended."""
         while True:
@@ -88,7 +91,7 @@ class Syncing:
         packed = pack(
             self.job.home.store,
             self.directory,
-            extra=self.extra,
+            extra=self.beside,
             cache=self.world.cache_dir,
             clock=self.world.clock,
             links=[os.path.basename(link) for link in self.spec.links],
@@ -113,16 +116,6 @@ class Syncing:
     def _difference(self, digest: str) -> tuple[int, int]:
         store = self.job.home.store
         old, new = read_bundle(store, self.bundle).files, read_bundle(store, digest).files
-        gone = {path.partition(b"/")[0] for path in directories_of(old)} - {
-            path.partition(b"/")[0] for path in directories_of(new)
-        }
-        lost = sorted(os.fsdecode(path) for path in gone if not (self.directory / os.fsdecode(path)).exists())
-        if lost and not self.extra and _all_foreign(self.directory, lost):
-            raise UsageError(
-                f"job `{self.job.id}` was shipped with {', '.join(f'`{path}`' for path in lost)}, which is not here",
-                state="nothing was changed",
-                hint="name the directories that were shipped beside this one with `--dir`, as at submit",
-            )
         changed = sum(1 for path, file in new.items() if old.get(path) != file)
         return changed, sum(1 for path in old if path not in new)
 
@@ -145,11 +138,6 @@ class Syncing:
                 return None
             self.world.clock.sleep(max(0.05, folder.store.poll_seconds))
         return None
-
-
-def _all_foreign(directory: Path, names: Sequence[str]) -> bool:
-    """Whole directories at the top that this directory never had: those of `--dir`."""
-    return all(not (directory / name).exists() for name in names)
 
 
 def _has_machine(world: World, job: Job) -> bool:

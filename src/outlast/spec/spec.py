@@ -83,6 +83,8 @@ class Provenance:
     commit: str = ""
     dirty: bool = False
     directory: str = ""
+    beside: tuple[str, ...] = ()
+    """Directories that were shipped with it."""
 
 
 @dataclass(frozen=True)

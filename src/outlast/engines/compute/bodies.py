@@ -137,6 +137,7 @@ def metadata(
     storage: str,
     group_url: str,
     notice_seconds: float,
+    time_scale: float,
     environ: Mapping[str, str],
     program: str = "",
 ) -> dict[str, str]:
@@ -150,8 +151,8 @@ def metadata(
         workers=launch.workers,
         deadline_at=launch.deadline_at,
         boots=launch.boots,
-        notice_seconds=notice_seconds,
-        soft_off_seconds=min(SOFT_OFF_SECONDS, notice_seconds),
+        notice_seconds=notice_seconds * time_scale,
+        soft_off_seconds=SOFT_OFF_SECONDS * time_scale,
         linger_seconds=rented.linger_seconds,
         program=program,
         labels=launch.labels,

@@ -62,7 +62,6 @@ class ComputeEngine:
         self.clock = clock
         self.program = program
         self.environ = environ
-        self._seen_up: set[tuple[str, int, int]] = set()
         self._taken: set[str] = set()
         """Machines that this process has taken away: Google may call them running for minutes."""
 
@@ -106,7 +105,8 @@ class ComputeEngine:
                 rented,
                 storage=self.transport.endpoints.storage,
                 group_url=client.group_url(region, names.group_name(launch.id)),
-                notice_seconds=variant.notice_seconds * self._time_scale(),
+                notice_seconds=variant.notice_seconds,
+                time_scale=self._time_scale(),
                 environ=self._machines_environ(),
                 program=self.program,
             )
@@ -139,7 +139,7 @@ class ComputeEngine:
     def _insert(self, client: ComputeClient, region: str, ask: Callable[[], Document]) -> None:
         """Returns when it is there, by this call or another one."""
         try:
-            operation = self._finished(client, region, ask())
+            operation = self._finished(client, ("regions", region), ask())
         except ApiError as error:
             if error.status == 409:
                 return
@@ -155,12 +155,12 @@ class ComputeEngine:
             )
             raise kind(f"in `{region}`: {troubles.told(errors)}", state="nothing was started, nothing is being spent")
 
-    def _finished(self, client: ComputeClient, region: str, operation: Document) -> Document:
+    def _finished(self, client: ComputeClient, scope: tuple[str, str], operation: Document) -> Document:
         until = self.clock.monotonic() + STOP_SECONDS_MAX
         while operation.get("status") != "DONE":
             if self.clock.monotonic() >= until:
-                raise StoreUnavailable(f"operation `{operation.get('name')}` in `{region}` does not end")
-            operation = client.wait(region, str(operation["name"]))
+                raise StoreUnavailable(f"operation `{operation.get('name')}` in `{scope[1]}` does not end")
+            operation = client.wait_in(scope, str(operation["name"]))
         return operation
 
     def _machines_environ(self) -> dict[str, str]:
@@ -307,7 +307,7 @@ class ComputeEngine:
                 if rank is not None:
                     self._taken.add(f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}")
             for zone, operation in operations:
-                self._finished_in_zone(client, zone, operation)
+                self._finished(client, ("zones", zone), operation)
             if notice_seconds > 0:
                 self._wait_until_taken(client, launch, [_id(one) for one in there])
         return bool(there)
@@ -322,11 +322,6 @@ class ComputeEngine:
                 return
             self.clock.sleep(wait)
             wait = min(wait_max, wait * 1.5)
-
-    def _finished_in_zone(self, client: ComputeClient, zone: str, operation: Document) -> None:
-        until = self.clock.monotonic() + STOP_SECONDS_MAX
-        while operation.get("status") != "DONE" and self.clock.monotonic() < until:
-            operation = client.wait_in_zone(zone, str(operation["name"]))
 
     # The parts of that.
 
