@@ -10,12 +10,13 @@ import pytest
 from tests.cli.user import SECONDS_MAX, Said, User
 
 TRAINS = """
-import importlib, pathlib, time
+import importlib, pathlib, sys, time
+sys.dont_write_bytecode = True
 import outlast, words
 state = outlast.State(seen=0)
 for step in outlast.steps(100_000, state):
     time.sleep(0.02)
-    importlib.reload(words)
+    importlib.reload(words)  # without byte code: Python takes one of the same second and length for the same
     print("word", words.WORD, sorted(path.name for path in pathlib.Path("parts").glob("*")), flush=True)
 """
 

@@ -83,7 +83,7 @@ def test_killing_the_emulator_ends_its_machines(kind: str, yard: Yard, tmp_path:
     holder.kill()
     holder.communicate()
     until(lambda: not _sleepers(mark) and not any(leftovers.started_at(pid) for pid in pids))
-    assert not theirs & _namespaces()
+    until(lambda: not theirs & _namespaces())
     assert not _mounts()
 
 

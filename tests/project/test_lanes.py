@@ -102,3 +102,32 @@ def test_a_skipped_test_fails_in_ci_and_only_there(
 def test_the_tests_never_see_the_users_own_directory() -> None:
     assert "outlast-tests-" in os.environ["HOME"]
     assert "outlast-tests-" in os.environ["OUTLAST_DIR"]
+
+
+def test_a_test_that_fails_only_beside_others_is_run_alone_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = "import pathlib\n\ndef test_shy():\n    seen = pathlib.Path(__file__).with_suffix('.seen')\n"
+    once += "    first = not seen.exists()\n    seen.touch()\n    assert not first\n"
+    outcome = ran_alone(tmp_path, monkeypatch, once)
+    assert outcome.passed and [test.rpartition("::")[2] for test in outcome.unsteady] == ["test_shy"]
+    assert lanes.report([outcome], {"store": 500}) == 0
+    assert "UNSTEADY" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("failing", [1, 4])
+def test_what_fails_twice_or_in_numbers_fails_the_lane(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    outcome = ran_alone(tmp_path, monkeypatch, "".join(f"def test_{n}():\n    assert False\n" for n in range(failing)))
+    assert not outcome.passed and not outcome.unsteady
+
+
+def ran_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> lanes.Outcome:
+    """A lane of one file, with the project's own programs."""
+    tests = tmp_path / "tests" / "store"
+    tests.mkdir(parents=True)
+    (tests / "test_it.py").write_text(text)
+    monkeypatch.setattr(lanes, "ROOT", tmp_path)
+    monkeypatch.setattr(lanes, "CACHES", tmp_path / "caches")
+    return lanes.run_lane("store")

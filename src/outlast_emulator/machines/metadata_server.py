@@ -113,7 +113,7 @@ class Answers(BaseHTTPRequestHandler):
     def _answer(self, operation: Any) -> None:
         length = self.headers.get("Content-Length", "")
         if length.isdigit() and int(length) > 4 * GUEST_VALUE_BYTES_MAX:
-            self.close_connection = True
+            self._drop(int(length))
             self._send(413, b"Request Entity Too Large\n", "text/html; charset=UTF-8", "")
             return
         self._body = self.rfile.read(int(length)) if length.isdigit() else b""
@@ -128,6 +128,12 @@ class Answers(BaseHTTPRequestHandler):
             self._send(refused.status, body, "text/html; charset=UTF-8", "", location=refused.location)
         else:
             self._send(200, body, kind, etag)
+
+    def _drop(self, length: int) -> None:
+        """Reads on to the end: who is answered while it still sends may see a broken connection instead of the answer."""
+        self.close_connection = True
+        while length > 0 and (piece := self.rfile.read(min(length, 1 << 16))):
+            length -= len(piece)
 
     def _send(self, status: int, body: bytes, kind: str, etag: str, location: str = "") -> None:
         self.send_response(status)
