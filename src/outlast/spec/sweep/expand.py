@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from outlast.spec.names import shown
@@ -31,6 +31,13 @@ class Grid:
             found.update(zip(axis.names, axis.values[at], strict=True))
         return found
 
+    def names(self) -> Iterable[str]:
+        return [name for axis in self.axes for name in axis.names]
+
+    def values(self, name: str) -> Sequence[Any]:
+        """All values that a parameter takes."""
+        return [values[axis.names.index(name)] for axis in self.axes if name in axis.names for values in axis.values]
+
     def __iter__(self) -> Iterator[Params]:
         if not self.cell_count:
             return
@@ -45,6 +52,27 @@ class Grid:
         for slow in _product(rest):
             for fast in block:
                 yield {**fast, **slow}
+
+
+class Constant:
+    """A configuration without a list: one cell."""
+
+    cell_count = 1
+
+    def __init__(self, params: Params) -> None:
+        self._params = params
+
+    def __getitem__(self, index: int) -> Params:
+        return dict(self._params)
+
+    def __iter__(self) -> Iterator[Params]:
+        yield dict(self._params)
+
+    def names(self) -> Iterable[str]:
+        return self._params
+
+    def values(self, name: str) -> Sequence[Any]:
+        return [self._params[name]] if name in self._params else []
 
 
 def _partial(axis: Axis) -> list[Params]:
@@ -64,7 +92,7 @@ def _product(axes: Sequence[Axis]) -> Iterator[Params]:
 class Expansion(Sequence[Params]):
     """All cells of a document. Nothing is made before it is asked for; the values themselves are the document's, and not to be changed."""
 
-    def __init__(self, grids: Sequence[Grid]) -> None:
+    def __init__(self, grids: Sequence[Grid | Constant]) -> None:
         self.grids = tuple(grids)
         self._ends = list(itertools.accumulate(grid.cell_count for grid in self.grids))
         self.cell_count = self._ends[-1] if self._ends else 0
@@ -91,12 +119,19 @@ class Expansion(Sequence[Params]):
 
     def names(self) -> tuple[str, ...]:
         """Every parameter of any cell, in the order in which the file has them."""
-        return tuple(dict.fromkeys(name for grid in self.grids for axis in grid.axes for name in axis.names))
+        return tuple(dict.fromkeys(name for grid in self.grids for name in grid.names()))
 
 
 def expansion(document: Any, where: str) -> Expansion:
     """`where`: what the document is called in errors; UsageError for whatever the grammar does not know."""
-    return Expansion([Grid(axes_of(config, place)) for config, place in configs(document, Place(where))])
+    return Expansion([_grid(config, place) for config, place in configs(document, Place(where))])
+
+
+def _grid(config: dict[Any, Any], place: Place) -> Grid | Constant:
+    axes = axes_of(config, place)
+    if any(isinstance(value, list) for value in config.values()):
+        return Grid(axes)
+    return Constant(config)
 
 
 def axes_of(config: dict[Any, Any], place: Place) -> list[Axis]:

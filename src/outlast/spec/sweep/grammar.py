@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from outlast.errors import UsageError
@@ -85,17 +86,24 @@ def names_of(key: Any, place: Place) -> tuple[str, ...]:
     """The flags that a key stands for."""
     if not isinstance(key, str):
         raise place.error(f"`{key}` is {kind_of(key)}, and a key is text", KEYS_ALLOWED)
-    _require_text(key, place.at(key))
+    names = _names(key)
+    if not names:
+        _require_text(key, place.at(key))
+        raise place.at(key).error("it is neither a name nor a valid compound key", KEYS_ALLOWED)
+    if len(set(names)) < len(names):
+        raise place.at(key).error("a name stands in it twice", "leave one out")
+    return names
+
+
+@lru_cache(maxsize=1024)
+def _names(key: str) -> tuple[str, ...]:
+    """Nothing for what is no key. Long lists of configurations have the same few keys again and again."""
+    if not is_text(key):
+        return ()
     if _PLAIN.fullmatch(key):
         return (key,)
     compound = _COMPOUND.fullmatch(key)
-    if compound is None:
-        raise place.at(key).error("it is neither a name nor a valid compound key", KEYS_ALLOWED)
-    names = tuple(name.strip() for name in compound[1].split(","))
-    for name in names:
-        if names.count(name) > 1:
-            raise place.at(key).error(f"the name {shown(name)} stands in it twice", "leave one out")
-    return names
+    return tuple(name.strip() for name in compound[1].split(",")) if compound is not None else ()
 
 
 def axis_of(key: str, names: tuple[str, ...], value: Any, place: Place) -> Axis:
@@ -145,15 +153,17 @@ def require_value(value: Any, place: Place, depth: int = 0) -> None:
         raise place.error(what, VALUES_ALLOWED)
 
 
-def _require_text(text: str, place: Place) -> None:
-    if text.isascii() and "\0" not in text:
-        return
+def is_text(text: str) -> bool:
+    """Whether a program can be given it."""
     try:
-        text.encode()
+        return "\0" not in text and (text.isascii() or bool(text.encode()))
     except UnicodeEncodeError:
-        raise place.error("half a character (`\\ud800`) stands in it", "write whole characters") from None
-    if "\0" in text:
-        raise place.error("a NUL stands in it, and no program can be given one", VALUES_ALLOWED)
+        return False
+
+
+def _require_text(text: str, place: Place) -> None:
+    if not is_text(text):
+        raise place.error("a NUL or half a character (`\\ud800`) stands in it", "no program can be given that")
 
 
 def kind_of(value: Any) -> str:
