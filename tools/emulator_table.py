@@ -14,6 +14,7 @@ from outlast_emulator.discovery.document import load, names
 from outlast_emulator.discovery.validate import is_unserved
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.iam.oauth import IAM_CREDENTIALS
+from outlast_emulator.registry import api as registry_api
 from outlast_emulator.sources import SOURCES, WORDS, permissions
 from outlast_emulator.storage.xml_api import XmlApi
 
@@ -37,7 +38,8 @@ def served() -> list[str]:
         xml = set(XmlApi(emulator).method_ids)
         emulator.close()
     placeholders = {method_id for method_id in found if method_id.startswith(("xml.", "emulator.", "iamcredentials."))}
-    return sorted((found - placeholders) | xml | set(IAM_CREDENTIALS))
+    registry = {f"{registry_api.METHOD}.{call}" for call in registry_api.CALLS.values()}
+    return sorted((found - placeholders - {registry_api.METHOD}) | xml | registry | set(IAM_CREDENTIALS))
 
 
 def unserved() -> list[str]:

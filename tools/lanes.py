@@ -60,6 +60,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator_machines": ("emulator_machines",),
     "emulator_compute": ("emulator_compute",),
     "emulator_groups": ("emulator_groups",),
+    "emulator_vertex": ("emulator_vertex",),
     "compute": ("compute",),
     "examples": ("examples",),
     "project": ("project",),

@@ -19,6 +19,7 @@ from outlast_emulator.emulator import Emulator
 from outlast_emulator.iam import authorize, endpoints
 from outlast_emulator.machines import world
 from outlast_emulator.project import enabled, project_apis
+from outlast_emulator.registry import api as registry_api
 from outlast_emulator.routes import Route
 from outlast_emulator.storage import batch, json_api, xml_api
 
@@ -32,6 +33,7 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     compute_control.routes,
     groups_control.routes,
     world.routes,
+    registry_api.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's
 )

@@ -22,6 +22,7 @@ from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.iam.authority import Authority
 from outlast_emulator.project.enabled import EnabledApis
 from outlast_emulator.project.secrets import Secrets
+from outlast_emulator.registry.model import Registry
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Router
@@ -58,6 +59,7 @@ class Emulator:
         self.enabled = EnabledApis(data / "project", self.clock, self.switches)
         self.secrets = Secrets(data / "project", self.clock)
         self.storage = Storage(data / "storage", self.clock, self.switches)
+        self.registry = Registry(data / "registry", self.clock)
         self.compute = Compute(data / "compute", self.clock, self.switches)
         hosting.connect(self)
         self.lifecycle = Lifecycle(self.storage, data / "xml-uploads", self.clock)
@@ -129,6 +131,7 @@ class Emulator:
         self.ledger.keep()
         self.record.close()
         self.compute.close()
+        self.registry.close()
         self.storage.close()
 
 

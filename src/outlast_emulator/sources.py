@@ -13,6 +13,7 @@ from __future__ import annotations
 from outlast_emulator.compute.origins import ORIGINS as COMPUTE
 from outlast_emulator.iam.methods import DEMANDS
 from outlast_emulator.project.origins import ORIGINS
+from outlast_emulator.registry.origins import ORIGINS as REGISTRY
 
 WORDS = ("document", "page", "report", "guess")
 
@@ -106,6 +107,7 @@ SOURCES: dict[str, dict[str, str]] = {
 
 SOURCES.update(ORIGINS)
 SOURCES.update(COMPUTE)
+SOURCES.update(REGISTRY)
 
 
 def permissions(method_id: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import NamedTuple
 
@@ -135,6 +136,13 @@ class Authority:
             if caller is not OWNING:
                 self.demand(caller, permission, bucket, object_name)
 
+    def check_on(self, request: Request, permission: str, resource: str = "", named: str = "") -> None:
+        """The same for all but Cloud Storage."""
+        if self.switches.authorize:
+            caller = self.caller(request)
+            if caller is not OWNING:
+                self.demand_on(caller, permission, resource, named)
+
     def forget_bucket(self, name: str) -> None:
         """A bucket that is made again begins with the bindings of a new one."""
         if bucket_policy(name) in self.state.document["policies"]:
@@ -180,10 +188,24 @@ def _presented(request: Request) -> str:
     header = request.headers.get("authorization", "")
     if header:
         scheme, _, text = header.partition(" ")
+        if scheme.lower() == "basic":
+            return basic_password(header)
         return text.strip() if scheme.lower() in ("bearer", "oauth") else header
     if "access_token=" in request.query_text or "oauth_token=" in request.query_text:
         return request.query("access_token") or request.query("oauth_token")
     return ""
+
+
+def basic_password(header: str) -> str:
+    """Registries take an access token for the password of `oauth2accesstoken`; "": the header is another."""
+    scheme, _, text = header.partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        user, _, password = base64.b64decode(text).decode().partition(":")
+    except ValueError:
+        return ""
+    return password if user == "oauth2accesstoken" else f"{user}:{password}"
 
 
 def _is_session(request: Request) -> bool:

@@ -31,6 +31,7 @@ _READING = frozenset(
         "devstorage.full_control",
     )
 )
+_PLATFORM = frozenset((CLOUD_PLATFORM,))
 _WRITING = _READING - {f"{_SCOPE}cloud-platform.read-only", f"{_SCOPE}devstorage.read_only"}
 
 
@@ -61,6 +62,8 @@ def _check_scopes(method_id: str, caller: Caller, scopes: dict[str, frozenset[st
     accepted = scopes.get(method_id)
     if accepted is None:
         accepted = _READING if method_id in XML_READING else _WRITING
+        if not method_id.startswith(("storage.", "xml.")):
+            accepted = _PLATFORM
     if accepted.isdisjoint(caller.scopes):
         message = "Provided scope(s) are not authorized"
         raise ApiError(403, "forbidden", message)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TITLES = {
     "aiplatform.googleapis.com": "Vertex AI API",
+    "artifactregistry.googleapis.com": "Artifact Registry API",
     "batch.googleapis.com": "Batch API",
     "cloudbilling.googleapis.com": "Cloud Billing API",
     "cloudresourcemanager.googleapis.com": "Cloud Resource Manager API",

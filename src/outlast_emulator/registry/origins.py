@@ -1,0 +1,26 @@
+"""Where the registry's behaviour is from (see `outlast_emulator.sources`): the open specification, which is public."""
+
+from __future__ import annotations
+
+_OF = "artifactregistry.docker"
+_SPEC = {"page": "the OCI distribution specification"}
+
+ORIGINS: dict[str, dict[str, str]] = {
+    f"{_OF}.ping": {**_SPEC, "report": "always asks for a token, as Google does"},
+    f"{_OF}.token": {
+        "page": "`oauth2accesstoken` with an access token",
+        "guess": "the token that is given is the same",
+    },
+    f"{_OF}.blobs.get": {**_SPEC, "report": "ranges"},
+    f"{_OF}.blobs.delete": _SPEC,
+    f"{_OF}.uploads.start": {**_SPEC, "guess": "a repository is made by the first push"},
+    f"{_OF}.uploads.get": _SPEC,
+    f"{_OF}.uploads.append": _SPEC,
+    f"{_OF}.uploads.end": _SPEC,
+    f"{_OF}.uploads.abort": _SPEC,
+    f"{_OF}.manifests.get": _SPEC,
+    f"{_OF}.manifests.put": {**_SPEC, "report": "what it names must be there"},
+    f"{_OF}.manifests.delete": _SPEC,
+    f"{_OF}.tags.list": _SPEC,
+    f"{_OF}.catalog.list": _SPEC,
+}
