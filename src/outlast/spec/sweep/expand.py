@@ -8,8 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from outlast.spec.names import shown
-from outlast.spec.sweep.grammar import Axis, Place, axis_of, configs, names_of
+from outlast.spec.sweep.grammar import Axis, Place, axis_of, configs, entries
 
 BLOCK_CELLS_MAX = 4096
 """So many combinations of the first keys are made once and used again for every combination of the others."""
@@ -128,22 +127,7 @@ def expansion(document: Any, where: str) -> Expansion:
 
 
 def _grid(config: dict[Any, Any], place: Place) -> Grid | Constant:
-    axes = axes_of(config, place)
+    axes = [axis_of(key, names, value, place) for key, names, value in entries(config, place)]
     if any(isinstance(value, list) for value in config.values()):
         return Grid(axes)
     return Constant(config)
-
-
-def axes_of(config: dict[Any, Any], place: Place) -> list[Axis]:
-    axes = []
-    keys: dict[str, str] = {}
-    for key, value in config.items():
-        names = names_of(key, place)
-        for name in names:
-            if name in keys:
-                raise place.at(key).error(
-                    f"{shown(name)} is a key already, in {shown(keys[name])}", "a parameter stands in one key only"
-                )
-            keys[name] = key
-        axes.append(axis_of(key, names, value, place))
-    return axes

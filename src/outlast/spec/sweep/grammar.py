@@ -82,6 +82,20 @@ def configs(document: Any, place: Place) -> Iterator[tuple[dict[Any, Any], Place
         yield from configs(one, place.inside(number))
 
 
+def entries(config: dict[Any, Any], place: Place) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    """(key, its names, its value) of an expansion, in the order of the file; no name is in two keys."""
+    keys: dict[str, str] = {}
+    for key, value in config.items():
+        names = names_of(key, place)
+        for name in names:
+            if name in keys:
+                raise place.at(key).error(
+                    f"{shown(name)} is a key already, in {shown(keys[name])}", "a parameter stands in one key only"
+                )
+            keys[name] = key
+        yield key, names, value
+
+
 def names_of(key: Any, place: Place) -> tuple[str, ...]:
     """The flags that a key stands for."""
     if not isinstance(key, str):
@@ -116,17 +130,17 @@ def axis_of(key: str, names: tuple[str, ...], value: Any, place: Place) -> Axis:
 
 def _tuples(names: tuple[str, ...], value: Any, place: Place) -> tuple[tuple[Any, ...], ...]:
     if not isinstance(value, list):
-        raise place.error(f"the key is compound, but its value is not: {_written(value)}", COMPOUND_ALLOWED)
+        raise place.error(f"the key is compound, but its value is not: {written(value)}", COMPOUND_ALLOWED)
     if not value:
         raise place.error("the list is empty", COMPOUND_ALLOWED)
     require_value(value, place)
     many = value if isinstance(value[0], list) else [value]
     for one in many:
         if not isinstance(one, list):
-            raise place.error(f"{_written(one)} stands among lists, and is none", COMPOUND_ALLOWED)
+            raise place.error(f"{written(one)} stands among lists, and is none", COMPOUND_ALLOWED)
         if len(one) != len(names):
             raise place.error(
-                f"incompatible arities: {_written(one)} has {_count(len(one), 'value')} for {_count(len(names), 'name')}",
+                f"incompatible arities: {written(one)} has {_count(len(one), 'value')} for {_count(len(names), 'name')}",
                 COMPOUND_ALLOWED,
             )
     return tuple(map(tuple, many))
@@ -145,11 +159,11 @@ def require_value(value: Any, place: Place, depth: int = 0) -> None:
             raise place.error(f"{value} is no number that JSON has", 'write it as text: `"inf"`')
     elif isinstance(value, dict):
         raise place.error(
-            f"{_written(value)} is {kind_of(value)}",
+            f"{written(value)} is {kind_of(value)}",
             f'{VALUES_ALLOWED}; ranges such as `{{"log": [1e-5, 1e-1]}}` are for `--search random|sobol|tpe`',
         )
     elif not isinstance(value, (bool, int)):
-        what = "`null` is no value of a flag" if value is None else f"{_written(value)} is {kind_of(value)}"
+        what = "`null` is no value of a flag" if value is None else f"{written(value)} is {kind_of(value)}"
         raise place.error(what, VALUES_ALLOWED)
 
 
@@ -176,7 +190,7 @@ def kind_of(value: Any) -> str:
     return kinds.get(type(value), f"a {type(value).__name__}")
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     try:
         return shown(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError):
