@@ -33,9 +33,9 @@ def exchange(sock: socket.socket, request: Request, host: str, target: str) -> t
         _send(sock, request, host, target)
     except OSError:
         # A server that refuses a body answers before it has read it, and hangs up: the answer says more than the error.
-        answer, _ = reader.answer()
+        answer, _ = reader.answer(request.method)
         return answer, False
-    return reader.answer()
+    return reader.answer(request.method)
 
 
 def _send(sock: socket.socket, request: Request, host: str, target: str) -> None:
@@ -70,14 +70,14 @@ class _Reader:
         self._sock = sock
         self._held = b""
 
-    def answer(self) -> tuple[Answer, bool]:
+    def answer(self, method: str) -> tuple[Answer, bool]:
         while True:
             version, status, headers = self._head()
             if status >= 200:
                 break  # 1xx: the answer is still to come
         keeps = version == "HTTP/1.1" and headers.get("connection", "").lower() != "close"
         body: bytes | bytearray = b""
-        if status in BODILESS:
+        if status in BODILESS or method == "HEAD":
             pass
         elif headers.get("transfer-encoding", "").lower() == "chunked":
             body = self._chunked()

@@ -31,6 +31,7 @@ RATIO_MAX = 200
 
 METADATA_BYTES_MAX = 64 << 20
 CHUNK_BYTES = 1 << 20
+LOCAL_HEAD_BYTES = 30
 UNRECORDED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 
 _HASH = re.compile(r"(sha256|sha384|sha512)=([A-Za-z0-9_-]+)")
@@ -92,6 +93,56 @@ class Archive:
             raise self._wrong(f"`{name}` is not as large as the archive says")
         if expected and digest.digest() != expected[1]:
             raise self._wrong(f"the content of `{name}` is not what its RECORD says")
+
+    def is_deflated(self, name: str) -> bool:
+        return self.members[name].compress_type == zipfile.ZIP_DEFLATED
+
+    def pieces(self, name: str) -> Iterator[tuple[bytes, bytes]]:
+        """(as it lies in the archive, the same plain) of a deflated content, whole; checked as `chunks` does."""
+        member = self.members[name]
+        expected = self._hashes.get(name)
+        digest = hashlib.new(expected[0]) if expected else hashlib.sha256()
+        inflating = zlib.decompressobj(-zlib.MAX_WBITS)
+        left, plain_left = member.compress_size, member.file_size
+        at = self._content_at(member)
+        try:
+            while left and plain_left >= 0:
+                self._zip.fp.seek(at)  # type: ignore[union-attr]
+                packed = self._zip.fp.read(min(CHUNK_BYTES, left))  # type: ignore[union-attr]
+                if not packed:
+                    break
+                at, left = at + len(packed), left - len(packed)
+                waiting = packed
+                while waiting and plain_left >= 0:
+                    plain = inflating.decompress(waiting, CHUNK_BYTES)
+                    plain_left -= len(plain)
+                    digest.update(plain)
+                    yield packed, plain
+                    packed, waiting = b"", inflating.unconsumed_tail
+            if plain_left > 0 and (plain := inflating.flush()):  # all was taken in, and not yet given out
+                plain_left -= len(plain)
+                digest.update(plain)
+                yield b"", plain
+        except (zlib.error, OSError) as error:
+            raise self._wrong(f"`{name}` cannot be read: {error}") from error
+        if left or plain_left or not inflating.eof or inflating.unused_data:
+            raise self._wrong(f"`{name}` is not as large as the archive says")
+        if expected and digest.digest() != expected[1]:
+            raise self._wrong(f"the content of `{name}` is not what its RECORD says")
+
+    def _content_at(self, member: zipfile.ZipInfo) -> int:
+        """Behind the member's own head, whose lengths may differ from those in the archive's list."""
+        assert self._zip.fp is not None
+        self._zip.fp.seek(member.header_offset)
+        head = self._zip.fp.read(LOCAL_HEAD_BYTES)
+        if len(head) != LOCAL_HEAD_BYTES or head[:4] != b"PK\x03\x04":
+            raise self._wrong(f"`{member.filename[:80]}` is not where the archive says")
+        return (
+            member.header_offset
+            + LOCAL_HEAD_BYTES
+            + int.from_bytes(head[26:28], "little")
+            + int.from_bytes(head[28:30], "little")
+        )
 
     def _members(self, packed_bytes: int) -> Mapping[str, zipfile.ZipInfo]:
         found: dict[str, zipfile.ZipInfo] = {}

@@ -1,0 +1,1 @@
+"""Container images without a daemon: layers by content, pushed to a registry."""

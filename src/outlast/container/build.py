@@ -1,0 +1,240 @@
+"""From inputs to an image in a registry: what is there already is neither made nor sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from outlast.clock import SYSTEM, Clock
+from outlast.container.kept import Kept, key_of
+from outlast.container.layer import Layer
+from outlast.container.manifest import MANIFEST, Base, Settings, compose, read_base
+from outlast.container.reference import DIGEST, Reference
+from outlast.container.registry import BlobsMissing, Registry, digest_of
+from outlast.container.source import Built, ImageInputs
+from outlast.errors import UsageError
+from outlast.google.proxies import is_loopback
+from outlast.spec.progress import OnProgress, silent
+
+HANDS = 4
+"""So many blobs are sent at once."""
+
+TAG_SECONDS = 3600.0
+"""So long it is remembered what a base image's tag means; `anew` asks again. A registry on this computer is always asked."""
+
+GIVEN_MAX = 2000
+
+Connect = Callable[[str], Registry]
+"""Of a host's name."""
+
+
+def build(
+    inputs: ImageInputs,
+    registry: Registry,
+    cache: Path,
+    *,
+    connect: Connect = Registry,
+    anew: bool = False,
+    clock: Clock = SYSTEM,
+    on_progress: OnProgress = silent,
+) -> Built:
+    """The image is whole in `inputs.repository` of the registry afterwards, whoever else builds or deletes there meanwhile.
+
+    `connect`: to the base image's registry, where it is another one. `anew`: nothing that is remembered here is used.
+    """
+    return _Build(inputs, registry, Kept(cache), connect, anew, clock, on_progress).run()
+
+
+@dataclass
+class _Build:
+    inputs: ImageInputs
+    registry: Registry
+    kept: Kept
+    connect: Connect
+    anew: bool
+    clock: Clock
+    on_progress: OnProgress
+    pushed_layers: int = 0
+    pushed_bytes: int = 0
+
+    def run(self) -> Built:
+        base = self._base_digest()
+        name = f"images/{self._key(base)}"
+        known = None if self.anew else self.kept.recall(name)
+        if known is not None and self._is_there(known):
+            return self._built(known)
+        read = read_base(self._from(base), base, self.inputs.platform)
+        self._check_python(read)
+        layers = [(one.name, self.kept.layer(one, anew=self.anew)) for one in self.inputs.layers()]
+        manifest, config = compose(read, layers, self._settings(), self.inputs.platform)
+        digest = digest_of(manifest)
+        self._push(read, [layer for _, layer in layers], config, manifest)
+        record = {"digest": digest, "base": str(read.reference), "layers": len(layers) + len(read.layers)}
+        self.kept.remember(name, record)
+        return self._built(record)
+
+    def _key(self, base: Reference) -> str:
+        inputs = self.inputs
+        settings = sorted((*inputs.env.items(), *inputs.labels.items()))
+        parts = (str(base), inputs.key, inputs.platform, inputs.directory, inputs.python_version)
+        return key_of(*parts, *inputs.entrypoint, *inputs.path, *(f"{name}={value}" for name, value in settings))
+
+    def _settings(self) -> Settings:
+        inputs = self.inputs
+        return Settings(inputs.entrypoint, inputs.directory, inputs.env, inputs.path, inputs.labels)
+
+    def _is_there(self, known: dict[str, Any]) -> bool:
+        """Only by asking: whoever owns the registry may have deleted it. One whose tag is elsewhere is pushed again, by its manifest."""
+        digest = known.get("digest")
+        if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+            return False
+        path = self.inputs.repository.path
+        if self.inputs.tags:
+            return all(self.registry.manifest_digest(path, tag) == digest for tag in self.inputs.tags)
+        return self.registry.manifest_digest(path, digest) == digest
+
+    def _built(self, record: dict[str, Any]) -> Built:
+        at = replace(self.inputs.repository, digest=str(record["digest"]))
+        return Built(
+            str(at), at.digest, str(record["base"]), self.pushed_layers, self.pushed_bytes, int(record["layers"])
+        )
+
+    # The base.
+
+    def _from(self, reference: Reference) -> Registry:
+        return self.registry if reference.host == self.registry.host else self.connect(reference.host)
+
+    def _base_digest(self) -> Reference:
+        """By its digest, from here on."""
+        base = self.inputs.base
+        if base.digest:
+            return base
+        name = f"bases/{key_of(str(base))}"
+        known = None if self.anew or _is_here(base.host) else self.kept.recall(name)
+        if known is not None and 0 <= self.clock.now() - float(known.get("asked_at") or 0) < TAG_SECONDS:
+            return replace(base, digest=str(known["digest"]))
+        source = self._from(base)
+        digest = source.manifest_digest(base.path, base.wanted)
+        if not digest:
+            data, _ = source.get_manifest(base.path, base.wanted)
+            digest = digest_of(data)
+        self.kept.remember(name, {"digest": digest, "asked_at": self.clock.now()})
+        return replace(base, digest=digest)
+
+    def _check_python(self, base: Base) -> None:
+        version = base.variable("PYTHON_VERSION")
+        wanted = self.inputs.python_version
+        if version and wanted and not f"{version}.".startswith(f"{wanted}."):
+            raise UsageError(
+                f"base image `{self.inputs.base}` has Python {version}, and the packages are for Python {wanted}",
+                state="nothing was pushed",
+                hint=f"`--python {'.'.join(version.split('.')[:2])}`, or a base image with Python {wanted}",
+            )
+
+    # Into the registry.
+
+    def _push(self, base: Base, layers: Sequence[Layer], config: bytes, manifest: bytes) -> None:
+        given = _Given(self.kept, self.inputs.repository, forget=self.anew)
+        try:
+            self._push_blobs(base, layers, config, given)
+            self._put_manifest(manifest)
+        except BlobsMissing:  # what we remember of it is not so any more
+            given.forget()
+            self._push_blobs(base, layers, config, given)
+            try:
+                self._put_manifest(manifest)
+            except BlobsMissing:
+                raise UsageError(
+                    f"registry `{self.registry.host}` says that layers are missing which it was just given",
+                    hint="try again; if it stays so, the registry is not whole",
+                ) from None
+        given.keep()
+
+    def _put_manifest(self, manifest: bytes) -> None:
+        path = self.inputs.repository.path
+        for wanted in self.inputs.tags or (digest_of(manifest),):
+            self.registry.put_manifest(path, wanted, manifest, MANIFEST)
+
+    def _push_blobs(self, base: Base, layers: Sequence[Layer], config: bytes, given: _Given) -> None:
+        work: list[Callable[[], None]] = []
+        for blob in {one.digest: one for one in base.layers}.values():
+            if blob.digest not in given:
+                work.append(lambda blob=blob: self._copy(base.reference, blob.digest, blob.bytes))  # type: ignore[misc]
+        for layer in {one.digest: one for one in layers}.values():
+            if layer.digest not in given:
+                work.append(lambda layer=layer: self._send(layer))  # type: ignore[misc]
+        digest = digest_of(config)
+        if digest not in given:
+            work.append(lambda: self._send_config(digest, config))
+        _all_of(work)
+        given.add([*(one.digest for one in base.layers), *(one.digest for one in layers), digest])
+
+    def _copy(self, base: Reference, digest: str, size: int) -> None:
+        """A layer of the base's, from where it is; a registry that has it already takes it over from itself."""
+        path = self.inputs.repository.path
+        if self.registry.has_blob(path, digest):
+            return
+        if base.host == self.registry.host and self.registry.mount(path, digest, base.path):
+            return
+        source = self._from(base)
+        self._count(size)
+        self.registry.put_blob(path, digest, size, lambda: source.blob_chunks(base.path, digest, size))
+
+    def _send(self, layer: Layer) -> None:
+        path = self.inputs.repository.path
+        if not self.registry.has_blob(path, layer.digest):
+            self._count(layer.bytes)
+            self.registry.put_blob(path, layer.digest, layer.bytes, lambda: self.kept.chunks(layer.digest))
+
+    def _send_config(self, digest: str, config: bytes) -> None:
+        path = self.inputs.repository.path
+        if not self.registry.has_blob(path, digest):
+            self.registry.put_blob(path, digest, len(config), lambda: (config,))
+
+    def _count(self, size: int) -> None:
+        self.pushed_layers += 1
+        self.pushed_bytes += size
+        self.on_progress("pushing layers", self.pushed_bytes, 0)
+
+
+class _Given:
+    """Blobs that a repository was given: spares a question for each, and is found out to be wrong when the manifest is refused."""
+
+    def __init__(self, kept: Kept, repository: Reference, *, forget: bool) -> None:
+        self._kept = kept
+        self._name = f"given/{key_of(repository.host, repository.path)}"
+        known = None if forget else kept.recall(self._name)
+        digests = known.get("digests") if known is not None else None
+        self._digests = [str(one) for one in digests] if isinstance(digests, list) else []
+        self._before = list(self._digests)
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._digests
+
+    def add(self, digests: Sequence[str]) -> None:
+        self._digests = list(dict.fromkeys((*self._digests, *digests)))
+
+    def forget(self) -> None:
+        self._digests = []
+
+    def keep(self) -> None:
+        if self._digests != self._before:
+            self._kept.remember(self._name, {"digests": self._digests[-GIVEN_MAX:]})
+
+
+def _all_of(work: Sequence[Callable[[], None]]) -> None:
+    if len(work) <= 2:
+        for one in work:
+            one()
+        return
+    from concurrent.futures import ThreadPoolExecutor  # not for what changes every day
+
+    with ThreadPoolExecutor(HANDS) as crew:
+        for done in [crew.submit(one) for one in work]:
+            done.result()
+
+
+def _is_here(host: str) -> bool:
+    return is_loopback(host.rpartition(":")[0] or host)

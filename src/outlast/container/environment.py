@@ -1,0 +1,85 @@
+"""The layer of a job's packages: wheels, laid out as they are installed, each file in the compressed form that it has in its wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from outlast.bundle.environment.archive import Archive
+from outlast.bundle.environment.install import Site
+from outlast.bundle.environment.record import AGAIN, EnvironmentManifest, Package, read_manifest
+from outlast.container.layer import Member
+from outlast.container.source import LayerSource
+from outlast.errors import Damaged, KeyMissing
+from outlast.folder import layout
+from outlast.host import image_places as places
+from outlast.store.store import Store
+
+SHEBANG = b"#!/usr/bin/env python3\n"
+
+
+def environment_layer(store: Store, digest: str, scratch: Path) -> LayerSource:
+    """`scratch`: a directory for the wheels while the layer is made."""
+    return LayerSource("environment", digest, partial(_members, store, digest, scratch))
+
+
+def _members(store: Store, digest: str, scratch: Path) -> Iterator[Member]:
+    manifest = read_manifest(store, digest)
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".wheels-", dir=scratch)))
+        site = _LayerSite(manifest)
+        for package in sorted(manifest.packages, key=lambda one: one.name):
+            path = folder / package.wheel
+            _download(store, package, path)
+            site.install(stack.enter_context(Archive(path, package.wheel)))
+        yield from site.members.values()
+
+
+class _LayerSite(Site):
+    """Notes what goes where; a wheel that comes later replaces what an earlier one has put there."""
+
+    def __init__(self, manifest: EnvironmentManifest) -> None:
+        super().__init__(Path(places.ENVIRONMENT), manifest.python_version, "python3")
+        self.members: dict[str, Member] = {}
+
+    def _write(self, target: Path, archive: Archive, name: str, *, is_script: bool) -> None:
+        if is_script:
+            data = b"".join(archive.chunks(name))
+            begin, newline, rest = data.partition(b"\n")
+            if begin.startswith(b"#!python"):
+                data = self._shebang() + (rest if newline else b"")
+            self._replace(target, data, 0o755)
+            return
+        path = str(target).lstrip("/").encode(errors="surrogateescape")
+        mode = 0o755 if archive.executable(name) else 0o644
+        size = archive.members[name].file_size
+        if archive.is_deflated(name):
+            member = Member(path, mode, size, deflated=partial(archive.pieces, name))
+        else:
+            member = Member(path, mode, size, partial(archive.chunks, name))
+        self.members[str(target)] = member
+
+    def _replace(self, target: Path, data: bytes, mode: int) -> None:
+        self.members[str(target)] = Member.of(str(target), data, mode)
+
+    def _shebang(self) -> bytes:
+        return SHEBANG
+
+
+def _download(store: Store, package: Package, path: Path) -> None:
+    digest = hashlib.sha256()
+    try:
+        with open(path, "wb") as file:
+            for part in package.parts:
+                for chunk in store.download(layout.environment_part(part.name)):
+                    digest.update(chunk)
+                    file.write(chunk)
+    except KeyMissing as error:
+        raise Damaged(f"`{error.key}` is gone from `{store.url}`", hint=AGAIN) from None
+    if digest.hexdigest() != package.sha256:
+        raise Damaged(f"`{package.wheel}` in the home is not what was shipped", hint=AGAIN)
