@@ -32,7 +32,10 @@ def labels_of(args: Sequence[str], given: Mapping[str, str], own: Mapping[str, s
 
 
 def labels_from_args(args: Sequence[str]) -> dict[str, str]:
-    """`--lr 0.1 --verbose` -> `{"lr": "0_1", "verbose": ""}`: what follows a flag is its value, unless it is a flag; a negative number is none."""
+    """`--lr 0.1 --verbose` -> `{"lr": "0_1", "verbose": ""}`: what follows a flag is its value, unless it is a flag itself.
+
+    A negative number is a value.
+    """
     found: dict[str, str] = {}
     for word, following in zip(args, [*args[1:], ""], strict=True):
         if not _is_flag(word):
