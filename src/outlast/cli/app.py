@@ -27,6 +27,7 @@ COMMANDS = (
     "checkpoints",
     "pull",
     "push",
+    "expand",
     "drill",
     "delete",
     "prune",
