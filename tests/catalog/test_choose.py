@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from outlast.catalog.choose import Choice, Wish, choose
-from outlast.catalog.table import catalog
+from outlast.catalog.table import shipped
 from outlast.errors import UsageError
 
-KNOWN = catalog()
+KNOWN = shipped()
 US = tuple(f"us-central1-{letter}" for letter in "abc")
 
 

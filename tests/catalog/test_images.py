@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from outlast.catalog.images import Image, find_image
-from outlast.catalog.table import catalog
+from outlast.catalog.table import shipped
 from outlast.errors import NotFound, UsageError
 from outlast.google.connect import connect
 from outlast_emulator.testing import Running
@@ -14,11 +14,11 @@ pytestmark = pytest.mark.usefixtures("emulator")
 
 
 def found(text: str) -> Image:
-    return find_image(connect(), catalog(), "emulated", text)
+    return find_image(connect(), shipped(), "emulated", text)
 
 
 def test_every_image_that_the_catalog_names_is_found_by_its_family_alone() -> None:
-    for name in (catalog().image, *(gpu.image for gpu in catalog().gpus.values())):
+    for name in (shipped().image, *(gpu.image for gpu in shipped().gpus.values())):
         project, _, family = name.partition("/")
         image = found(family)
         assert image == found(name) and image.family == family

@@ -6,9 +6,9 @@ import datetime
 import json
 
 from outlast.catalog.prices import Billed, price
-from outlast.catalog.table import PATH, catalog
+from outlast.catalog.table import PATH, shipped
 
-KNOWN = catalog()
+KNOWN = shipped()
 
 
 def test_it_is_dated_and_compact() -> None:
@@ -110,3 +110,38 @@ def test_a_disk_an_address_and_what_is_inside_are_paid_for_too() -> None:
     assert whole.machine > 1.0996 + 0.04  # the local disks
     assert price(KNOWN, Billed(machine, gpu, 1, "floppy", 100, external_ip=True), "us-central1", spot=False) is None
     assert price(KNOWN, Billed(machine, gpu, 1, "pd-ssd", 100, external_ip=True), "europe-north1", spot=False) is None
+
+
+def test_small_machines_that_share_their_cores_cost_a_part_of_them() -> None:
+    """us-central1, on demand, as Google lists them."""
+    for name, usd in (("e2-micro", 0.00838), ("e2-small", 0.01675), ("e2-medium", 0.0335)):
+        machine = KNOWN.machine(name)
+        assert machine is not None and machine.cpus == 2
+        billed = Billed(machine, None, 0, "pd-balanced", 0, external_ip=False)
+        found = price(KNOWN, billed, "us-central1", spot=False)
+        assert found is not None and abs(found.total - usd) < 0.0002, (name, found)
+
+
+def test_a_price_says_which_of_its_parts_are_estimates() -> None:
+    machine, gpu = KNOWN.machine("g2-standard-8"), KNOWN.gpus["L4"]
+    plain = KNOWN.machine("n2-standard-8")
+    assert machine is not None and plain is not None
+    for what, region, estimated in (
+        (Billed(plain, None, 0, "pd-balanced", 50, external_ip=True), "us-central1", ()),
+        (Billed(plain, None, 0, "pd-balanced", 50, external_ip=True), "us-east1", ("machine", "disk")),
+        (Billed(machine, gpu, 1, "pd-balanced", 50, external_ip=True), "europe-west4", ("disk",)),
+    ):
+        found = price(KNOWN, what, region, spot=True)
+        assert found is not None and found.estimated == estimated, region
+
+
+def test_tpus_are_known_by_every_name_and_priced_by_the_chip() -> None:
+    for name in ("v5e", "V5E", "tpu-v5e", "v5litepod", "tpu_v5e"):
+        tpu = KNOWN.tpu(name)
+        assert tpu is not None and tpu.name == "v5e" and tpu.accelerator(8) == "v5litepod-8"
+    pod = KNOWN.tpus["v5p"]
+    assert pod.accelerator(4) == "v5p-8" and pod.offers["us-central1"].usd * 4 == 16.8
+    assert KNOWN.tpu("L4") is None and KNOWN.gpu("v5e") is None
+    for tpu in KNOWN.tpus.values():
+        for region, offer in tpu.offers.items():
+            assert offer.zones and (offer.usd_spot is None or 0 < offer.usd_spot < offer.usd), (tpu.name, region)

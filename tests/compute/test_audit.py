@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from outlast.folder.folder import Folder
 from outlast.folder.home import Home
 from outlast.folder.records import Head, State
@@ -127,7 +129,7 @@ def test_a_machine_of_unknown_price_is_not_said_to_be_free(emulator: Running, us
     project, zone = "/compute/v1/projects/emulated", "europe-west4-a"
     machine = {
         "name": "orphan",
-        "machineType": f"zones/{zone}/machineTypes/e2-small",
+        "machineType": f"zones/{zone}/machineTypes/f1-micro",
         "labels": {"outlast": "1"},
         "disks": [
             {"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"}}
@@ -140,3 +142,16 @@ def test_a_machine_of_unknown_price_is_not_said_to_be_free(emulator: Running, us
     said = user.outlast("audit")
     assert said.code == 9 and "1 leak, at least $0.000 an hour" in said.err, said.err
     assert "?" in next(line for line in said.out.splitlines() if "orphan" in line)
+    document = user.outlast("audit", "--json").json
+    (orphan,) = (item for item in document["items"] if item["name"] == "orphan" and item["kind"] == "machine")
+    assert orphan["usd_per_hour"] is None and document["unpriced"] == 1
+    assert all(item["usd_per_hour"] is not None for item in document["items"] if item is not orphan)
+
+
+def test_an_address_is_paid_for_too(emulator: Running, user: User) -> None:
+    submit(user, "with")
+    submit(user, "without", "--no-external-ip")
+    machines = [one for one in user.outlast("audit", "--json").json["items"] if one["kind"] == "machine"]
+    usd = {one["job"]: one["usd_per_hour"] for one in machines}
+    assert usd["with"] - usd["without"] == pytest.approx(0.0025)
+    assert "with an address" in next(one["detail"] for one in machines if one["job"] == "with")

@@ -123,6 +123,22 @@ def test_advice_is_worse_where_there_is_no_room(api: Api) -> None:
     assert zones == ["us-central1-b", ZONE] and scores[0] > 0.5 > scores[1]
 
 
+def test_history_tells_the_price_and_how_many_were_taken_away(api: Api) -> None:
+    def asked(**more: Any) -> dict[str, Any]:
+        machine = {"machineType": "n2-standard-8", "scheduling": {"provisioningModel": "SPOT"}}
+        wanted = {"types": ["PRICE", "PREEMPTION"], "instanceProperties": machine, **more}
+        found: dict[str, Any] = api.post(f"regions/{REGION}/advice/capacityHistory", wanted)
+        return found
+
+    (price,) = asked()["priceHistory"]
+    assert price["listPrice"]["units"] == "0" and 0.2e9 < price["listPrice"]["nanos"] < 0.25e9
+    before = asked(locationPolicy={"location": f"zones/{ZONE}"})["preemptionHistory"][0]["preemptionRate"]
+    api.control("POST", "capacity", {"zone": ZONE, "provisioning": "SPOT"})
+    found = asked(locationPolicy={"location": f"zones/{ZONE}"})
+    assert found["preemptionHistory"][0]["preemptionRate"] > 0.9 > before and found["location"].endswith(ZONE)
+    assert "preemptionHistory" not in asked(types=["PRICE"])
+
+
 def test_a_control_that_makes_no_sense_is_answered_with_what_there_is(api: Api) -> None:
     for path, wanted, words in (
         ("capacity", {"zones": ZONE}, "there are zone, machine_type, provisioning, machines"),

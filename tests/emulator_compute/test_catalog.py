@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from outlast.catalog import prices
-from outlast.catalog.table import catalog
+from outlast.catalog.table import shipped
 from outlast_emulator.compute import accelerators, images, machine_types, places
 
-CATALOG = catalog()
+CATALOG = shipped()
 
 
 def test_every_zone_and_machine_type_of_the_catalog_is_there() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from outlast.catalog.model import Gpu, MachineType
 from outlast.catalog.prices import gpus_usd, machine_usd
-from outlast.catalog.table import Catalog, Gpu, MachineType
+from outlast.catalog.table import Catalog
 from outlast.errors import UsageError
 from outlast.spec.names import shown
 
@@ -142,6 +143,8 @@ def not_there(catalog: Catalog, machine: MachineType, gpu: Gpu | None, region: s
     family = catalog.families.get(machine.family)
     priced = []
     for other in family.offers if family else ():
+        if machine.zones is not None and not machine.zones.get(other):
+            continue
         usd = machine_usd(catalog, machine, other, spot=spot)
         more = gpus_usd(gpu, max(machine.gpus, 1), other, spot=spot)
         if usd is not None and more is not None:

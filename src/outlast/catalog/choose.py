@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from outlast.catalog import answers
-from outlast.catalog.table import Catalog, Gpu, MachineType, Offer, fits
+from outlast.catalog.model import Gpu, MachineType, Offer, fits
+from outlast.catalog.table import Catalog
 from outlast.errors import UsageError
 
 CPUS_DEFAULT = 8
@@ -213,8 +214,10 @@ def offered_zones(
         if offer is None or offer.price(spot) is None:
             return None
         offers.append(offer)
-    zones = tuple(zone for zone in offers[0].zones if all(zone in one.zones for one in offers))
-    return zones or None
+    zones = [zone for zone in offers[0].zones if all(zone in one.zones for one in offers)]
+    if machine.zones is not None:  # its family is in more of them
+        zones = [zone for zone in zones if zone in machine.zones.get(region, ())]
+    return tuple(zones) or None
 
 
 def unknown(name: str, cpus: int | None) -> MachineType:

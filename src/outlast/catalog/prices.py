@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from outlast.catalog.table import Catalog, Gpu, MachineType
+from outlast.catalog.model import Gpu, MachineType
+from outlast.catalog.table import Catalog
+
+LISTED_IN = "us-central1"
+"""The region whose disks and addresses the table that ships has; elsewhere their prices are estimates."""
 
 
 @dataclass(frozen=True)
@@ -15,6 +19,8 @@ class Price:
     gpus: float
     disk: float
     address: float
+    estimated: tuple[str, ...] = ()
+    """Those of its parts that stand in no list that was read."""
 
     @property
     def total(self) -> float:
@@ -42,20 +48,36 @@ def price(catalog: Catalog, what: Billed, region: str, *, spot: bool) -> Price |
     """None: the catalog has no price for it there."""
     machine = machine_usd(catalog, what.machine, region, spot=spot)
     gpus = gpus_usd(what.gpu, what.gpus, region, spot=spot)
-    disk = disk_usd(catalog, what.disk_type, what.disk_gb)
+    disk = disk_usd(catalog, what.disk_type, what.disk_gb, region)
     if machine is None or gpus is None or disk is None:
         return None
-    return Price(machine, gpus, disk, catalog.address_usd[_model(spot)] if what.external_ip else 0.0)
+    address = address_usd(catalog, spot=spot) if what.external_ip else 0.0
+    return Price(machine, gpus, disk, address, tuple(_estimated(catalog, what, region)))
+
+
+def _estimated(catalog: Catalog, what: Billed, region: str) -> list[str]:
+    found = []
+    if is_estimated(catalog, what.machine, region):
+        found.append("machine")
+    if what.gpu is not None and (offer := what.gpu.offers.get(region)) is not None and offer.estimated:
+        found.append("gpus")
+    if what.disk_gb and region != LISTED_IN and what.disk_type not in catalog.disks_of_regions.get(region, {}):
+        found.append("disk")
+    return found
+
+
+def is_estimated(catalog: Catalog, machine: MachineType, region: str) -> bool:
+    family = catalog.families.get(machine.family)
+    offer = family.offers.get(region) if family else None
+    return offer is not None and offer.estimated
 
 
 def machine_usd(catalog: Catalog, machine: MachineType, region: str, *, spot: bool) -> float | None:
     """With the disks that are in it, without what is attached."""
     family = catalog.families.get(machine.family)
     offer = family.offers.get(region) if family else None
-    unit = offer.price(spot) if offer else None
-    if family is None or unit is None:
-        return None
-    return family.usd(machine, unit) + machine.ssd_gb * catalog.ssd_usd_per_gb_hour[_model(spot)]
+    usd = family.usd(machine, offer, spot=spot) if family and offer else None
+    return None if usd is None else usd + machine.ssd_gb * catalog.ssd_usd_per_gb_hour[_model(spot)]
 
 
 def gpus_usd(gpu: Gpu | None, count: int, region: str, *, spot: bool) -> float | None:
@@ -66,10 +88,15 @@ def gpus_usd(gpu: Gpu | None, count: int, region: str, *, spot: bool) -> float |
     return None if one is None else one * count
 
 
-def disk_usd(catalog: Catalog, disk_type: str, disk_gb: int) -> float | None:
-    """As in `us-central1`; elsewhere it is up to a third more, of a small part of the whole."""
-    per_gb = catalog.disk_usd_per_gb_hour.get(disk_type)
+def disk_usd(catalog: Catalog, disk_type: str, disk_gb: int, region: str) -> float | None:
+    """As in `us-central1` where the region's own price was not read: it is up to a third more, of a small part of the whole."""
+    own = catalog.disks_of_regions.get(region, {}).get(disk_type)
+    per_gb = own if own is not None else catalog.disk_usd_per_gb_hour.get(disk_type)
     return None if per_gb is None else per_gb * disk_gb
+
+
+def address_usd(catalog: Catalog, *, spot: bool) -> float:
+    return catalog.address_usd[_model(spot)]
 
 
 def _model(spot: bool) -> str:

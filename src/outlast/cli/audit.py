@@ -80,13 +80,15 @@ def _print(found: Audit, now: float) -> None:
 
 def _row(item: Judged, now: float) -> list[str]:
     found = item.found
-    usd = f"{found.usd_per_hour:.3f}" if found.usd_per_hour else "?" if found.unpriced else "-"
+    known = f"{found.usd_per_hour:.3f}" if found.usd_per_hour else ""
+    usd = f"{known} + ?".removeprefix(" + ") if found.unpriced else known or "-"
     return [found.kind, found.name, found.place, usd, age(found.made_at, now), item.verdict.value, item.why]
 
 
 def _document(found: Audit) -> dict[str, Any]:
     return {
         "usd_per_hour": found.usd_per_hour,
+        "unpriced": sum(1 for item in found.items if item.found.unpriced),
         "leaks": len(found.leaks),
         "items": [_item(item) for item in found.items],
         "removed": [_item(item) for item in found.removed],
@@ -100,7 +102,7 @@ def _item(item: Judged) -> dict[str, Any]:
         "kind": found.kind,
         "name": found.name,
         "place": found.place,
-        "usd_per_hour": found.usd_per_hour,
+        "usd_per_hour": None if found.unpriced else found.usd_per_hour,
         "made_at": found.made_at,
         "job": found.job or None,
         "launch_id": found.launch or None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Denied, NotFound, OutlastError, StoreError, UsageError
 from outlast.spec.plain_file import read_plain, write_private
+from outlast.spec.user_dir import user_path
 
 if TYPE_CHECKING:  # `outlast jobs` makes a world too, and each of these costs it milliseconds
     from outlast.engines.engine import Engine
@@ -171,8 +172,7 @@ class World:
 
 def user_directory(environ: Mapping[str, str], *, make: bool = True) -> Path:
     """`$OUTLAST_DIR`, else `~/.outlast`; private."""
-    given = environ.get("OUTLAST_DIR")
-    path = Path(given) if given else Path(os.path.expanduser("~/.outlast"))
+    path = user_path(environ)
     if not make:
         return path.absolute()
     try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Any
 
+from outlast_emulator.clock import rfc3339
 from outlast_emulator.compute import links, machine_types, places, rules
 from outlast_emulator.compute.failures import Failure
 from outlast_emulator.compute.serving import Document, scope_of, served
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
 
 SIZE_MAX = 1000
 OBTAINABLE, SCARCE = 0.9, 0.05
+TAKEN = 0.95
+WEEK_SECONDS = 7 * 24 * 3600.0
 UPTIME = "86400s"
 
 
 def routes(emulator: Emulator) -> list[Route]:
-    return served({"advice.capacity": _Advice(emulator.compute).capacity})
+    advice = _Advice(emulator.compute)
+    return served({"advice.capacity": advice.capacity, "advice.capacityHistory": advice.history})
 
 
 class _Advice:
@@ -65,6 +70,56 @@ class _Advice:
         place = links.url(f"projects/{project}/zones/{zone}")
         shard = {"zone": place, "machineType": machine, "instanceCount": size, "provisioningModel": "SPOT"}
         return {"scores": {"obtainability": score, "estimatedUptime": UPTIME}, "shards": [shard]}
+
+    def history(self, request: Request) -> Response:
+        """One interval, the last week; where capacity was taken away most machines were taken away too."""
+        scope_of(request)
+        project, region, body = request.params["project"], request.params["region"], request.json()
+        asked = body.get("instanceProperties") or {}
+        if (asked.get("scheduling") or {}).get("provisioningModel") != "SPOT":
+            raise invalid("Only the SPOT provisioning model is supported.")
+        name = links.last(asked.get("machineType") or "")
+        machine = machine_types.find(name)
+        if machine is None:
+            raise rules.refused("machineType", name, "The referenced machineType resource cannot be found.")
+        place = _location(body, region)
+        zones = [place] if place != region else list(places.REGIONS[region])
+        now = self._compute.clock.now()
+        interval = {"startTime": rfc3339(int((now - WEEK_SECONDS) * 1e6)), "endTime": rfc3339(int(now * 1e6))}
+        kinds = body.get("types") or ()
+        scope = "zones" if place != region else "regions"
+        found: Document = {"machineType": name, "location": links.url(f"projects/{project}/{scope}/{place}")}
+        if "PRICE" in kinds:
+            gpus = {
+                one["acceleratorType"]: int(one["acceleratorCount"]) for one in asked.get("guestAccelerators") or ()
+            }
+            usd = machine_types.usd_per_hour(machine, gpus, True)
+            found["priceHistory"] = [{"listPrice": _money(usd), "interval": interval}]
+        if "PREEMPTION" in kinds:
+            rate = sum(self._rate(project, zone, name) for zone in zones) / len(zones)
+            found["preemptionHistory"] = [{"preemptionRate": rate, "interval": interval}]
+        return answer(found)
+
+    def _rate(self, project: str, zone: str, machine: str) -> float:
+        """Always the same for a zone."""
+        asked = {"machineType": machine, "scheduling": {"provisioningModel": "SPOT", "preemptible": True}}
+        try:
+            self._compute.capacity.check(project, zone, asked)
+        except Failure:
+            return TAKEN
+        return round(zlib.crc32(f"{zone} {machine}".encode()) % 40 / 100, 2)
+
+
+def _location(body: dict[str, Any], region: str) -> str:
+    named = links.last((body.get("locationPolicy") or {}).get("location") or "") or region
+    if named != region and places.ZONES.get(named) != region:
+        raise rules.refused("locationPolicy.location", named, f"Location must be in region {region}.")
+    return named
+
+
+def _money(usd: float) -> Document:
+    nanos = round(usd * 1_000_000_000)
+    return {"currencyCode": "USD", "units": str(nanos // 1_000_000_000), "nanos": nanos % 1_000_000_000}
 
 
 def _machine_types(body: dict[str, Any]) -> list[str]:

@@ -164,6 +164,9 @@ DISK_TYPES: dict[str, tuple[str, int, float]] = {
 
 IMAGE_USD_PER_GB_MONTH = 0.05
 
+SHARED_CPUS: dict[str, float] = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
+"""Types that share their cores with others' machines: the part of them that is billed."""
+
 HYPERDISK_ONLY = ("n4", "c4", "c4d", "c4a", "a4", "a4x", "g4")
 """Families that take no persistent disk of the older kinds."""
 
@@ -194,7 +197,7 @@ accelerator_in_zone = accelerators.in_zone
 def usd_per_hour(machine: MachineType, attached: dict[str, int], spot: bool) -> float:
     """Without disks. `attached`: GPUs beside the ones that are part of the type."""
     family = FAMILIES.get(machine.family, FAMILIES["n1"])
-    total = machine.cpus * family.cpu_usd + machine.memory_mb / 1024 * family.gb_usd
+    total = SHARED_CPUS.get(machine.name, machine.cpus) * family.cpu_usd + machine.memory_mb / 1024 * family.gb_usd
     total *= family.spot if spot else 1.0
     for name, count in {
         **attached,

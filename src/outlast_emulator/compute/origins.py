@@ -31,6 +31,10 @@ ORIGINS: dict[str, dict[str, str]] = {
         "document": "fields",
         "guess": "all numbers: high, or low where capacity was taken away",
     },
+    "compute.advice.capacityHistory": {
+        "document": "fields",
+        "guess": "all rates; the price is the ledger's, for the last week",
+    },
     "compute.projects.get": _READ,
     "compute.projects.setCommonInstanceMetadata": _FINGERPRINT,
     "compute.instances.insert": {

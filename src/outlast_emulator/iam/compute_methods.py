@@ -95,7 +95,7 @@ _add(
     delete="delete+networks.updatePolicy",
 )
 _add("routers", "routers", get="get", list="list", aggregatedList="list", insert="create", delete="delete")
-_add("advice", "advice", capacity="capacity")
+_add("advice", "advice", capacity="capacity", capacityHistory="capacityHistory")
 for _templates in ("instanceTemplates", "regionInstanceTemplates"):
     _add(
         _templates,

@@ -81,7 +81,7 @@ PERMITTED: dict[str, frozenset[str]] = {
     | _OPERATIONS
     | _NETWORK_USE
     | _PROJECT
-    | {"compute.projects.setCommonInstanceMetadata", "compute.advice.capacity"},
+    | {"compute.projects.setCommonInstanceMetadata", "compute.advice.capacity", "compute.advice.capacityHistory"},
     "roles/compute.networkAdmin": _of("networks", "subnetworks", "firewalls", "routers")
     | _PLACES
     | _OPERATIONS

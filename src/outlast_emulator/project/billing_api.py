@@ -1,4 +1,4 @@
-"""Cloud Billing: whether somebody pays for the project, and Compute Engine's price list."""
+"""Cloud Billing: whether somebody pays for the project, and the price lists of Compute Engine and Cloud TPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE_MAX = 5000
 class BillingApi:
     def __init__(self, emulator: Emulator) -> None:
         self._switches = emulator.switches
-        self._rows: list[dict[str, Any]] = []
+        self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def routes(self) -> Iterable[Route]:
         yield Route("cloudbilling.projects.getBillingInfo", "GET", "/v1/projects/{project}/billingInfo", self.get)
@@ -38,20 +38,30 @@ class BillingApi:
         return answer({**named, "billingAccountName": ACCOUNT, "billingEnabled": True})
 
     def services(self, request: Request) -> Response:
-        name = f"services/{skus.SERVICE}"
-        listed = {"name": name, "serviceId": skus.SERVICE, "displayName": "Compute Engine"}
-        return answer({"services": [{**listed, "businessEntityName": "businessEntities/GCP"}]})
+        listed = [
+            {
+                "name": f"services/{service}",
+                "serviceId": service,
+                "displayName": title,
+                "businessEntityName": "businessEntities/GCP",
+            }
+            for service, title in skus.SERVICES.items()
+        ]
+        return answer({"services": listed})
 
     def skus(self, request: Request) -> Response:
-        if request.params["service"] != skus.SERVICE:
-            raise young("NOT_FOUND", f"The emulator has no price list of services/{request.params['service']}.")
-        self._rows = self._rows or list(skus.rows())
+        service = request.params["service"]
+        if service not in skus.SERVICES:
+            raise young("NOT_FOUND", f"The emulator has no price list of services/{service}.")
+        if service not in self._rows:
+            self._rows[service] = list(skus.rows(service))
+        found = self._rows[service]
         size = min(request.number("pageSize") or PAGE_MAX, PAGE_MAX)
         token = request.query("pageToken") or "0"
         if not token.isdigit() or size < 1:
             raise young("INVALID_ARGUMENT", "Invalid page token or page size.")
         begin = int(token)
-        page: dict[str, Any] = {"skus": self._rows[begin : begin + size]}
-        if begin + size < len(self._rows):
+        page: dict[str, Any] = {"skus": found[begin : begin + size]}
+        if begin + size < len(found):
             page["nextPageToken"] = str(begin + size)
         return answer(page)

@@ -63,10 +63,10 @@ ORIGINS: dict[str, dict[str, str]] = {
     f"{_SECRET}.versions.disable": {"document": "fields"},
     f"{_SECRET}.versions.destroy": {"document": "for ever"},
     "cloudbilling.projects.getBillingInfo": {"document": "fields"},
-    "cloudbilling.services.list": {"document": "fields; Compute Engine alone"},
+    "cloudbilling.services.list": {"document": "fields; Compute Engine and Cloud TPU alone"},
     "cloudbilling.services.skus.list": {
         "document": "paging",
-        "report": "descriptions, and which Spot rows call themselves on demand",
-        "guess": "how a machine's price is split into cores and memory",
+        "report": "descriptions, and which Spot rows call themselves on demand; the units of TPUs",
+        "guess": "how a machine's price is split into cores and memory; prices of places by a factor",
     },
 }

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from outlast.catalog.prices import disk_usd, gpus_usd, machine_usd
+from outlast.catalog.prices import address_usd, disk_usd, gpus_usd, machine_usd
 from outlast.catalog.table import catalog
 from outlast.engines.compute import names
 from outlast.engines.compute.image_bodies import BUILDER, LIMIT_SECONDS
@@ -91,28 +91,41 @@ def _machine(one: Document) -> Found:
     machine_type = _last(one.get("machineType", ""))
     stopped = one.get("status") in STOPPED
     usd = 0.0 if stopped else _machine_usd(one, machine_type, spot)
-    detail = f"{machine_type}{', Spot' if spot else ''}, {status}"
-    return replace(_found("machine", one, one.get("labels", {}), usd, detail), unpriced=not stopped and not usd)
+    addresses = 0 if stopped else _addresses(one)
+    detail = f"{machine_type}{', Spot' if spot else ''}{', with an address' if addresses else ''}, {status}"
+    more = addresses * address_usd(catalog(), spot=spot)
+    return replace(_found("machine", one, one.get("labels", {}), (usd or 0.0) + more, detail), unpriced=usd is None)
 
 
-def _machine_usd(one: Document, machine_type: str, spot: bool) -> float:
-    """0 for what the catalog does not know."""
+def _machine_usd(one: Document, machine_type: str, spot: bool) -> float | None:
+    """None: the catalog does not know it, or what is attached to it."""
     table = catalog()
     known = table.machine(machine_type)
     region = _place(one).rpartition("-")[0]
     usd = machine_usd(table, known, region, spot=spot) if known is not None else None
-    for attached in one.get("guestAccelerators", []):
-        gpu = table.gpu(_last(attached.get("acceleratorType", "")))
-        usd = (usd or 0.0) + (gpus_usd(gpu, int(attached.get("acceleratorCount", 1)), region, spot=spot) or 0.0)
-    return usd or 0.0
+    gpus = {table.gpus[known.gpu].cloud_name: known.gpus} if known is not None and known.gpu else {}
+    for attached in one.get("guestAccelerators", []):  # those that are part of the type are listed too, or are not
+        gpus[_last(attached.get("acceleratorType", ""))] = int(attached.get("acceleratorCount", 1))
+    for name, count in gpus.items():
+        gpu = table.gpu(name)
+        more = gpus_usd(gpu, count, region, spot=spot) if gpu is not None else None
+        usd = None if usd is None or more is None else usd + more
+    return usd
+
+
+def _addresses(one: Document) -> int:
+    """External ones: they are paid for by the hour, while the machine runs."""
+    return sum(len(interface.get("accessConfigs", [])) for interface in one.get("networkInterfaces", []))
 
 
 def _disk(one: Document) -> Found:
     size_gb = int(one.get("sizeGb", 0))
-    usd = disk_usd(catalog(), _last(one.get("type", "")), size_gb) or 0.0
+    region = _place(one).rpartition("-")[0]
+    usd = disk_usd(catalog(), _last(one.get("type", "")), size_gb, region)
     users = [_last(user) for user in one.get("users", [])]
-    return _found(
-        "disk", one, one.get("labels", {}), usd, f"{size_gb} GB, {f'of {users[0]}' if users else 'of no machine'}"
+    owner = f"of {users[0]}" if users else "of no machine"
+    return replace(
+        _found("disk", one, one.get("labels", {}), usd or 0.0, f"{size_gb} GB, {owner}"), unpriced=usd is None
     )
 
 
