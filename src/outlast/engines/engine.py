@@ -64,6 +64,9 @@ class LaunchState:
     lacks_capacity: bool = False
     """It waits for a machine that its provider has not got there."""
 
+    lacks_workers: bool = False
+    """Others are alive, but nobody replaces some that are gone: another `start` does."""
+
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)
@@ -125,6 +128,12 @@ class Resource:
     url: str
     """Where a person can look at it."""
 
+    details: tuple[str, ...] = ()
+    """What else is worth knowing before it is made."""
+
+    log_command: str = ""
+    """What a person types to see what it says, where its provider keeps that too."""
+
 
 @dataclass(frozen=True)
 class Leftover:
@@ -171,6 +180,9 @@ class Capabilities:
 
     rents: bool = False
     """Its machines are rented by the hour: they fetch all that they need from the home, and what they are is in `Machine.rented`."""
+
+    contained: bool = False
+    """Its machines run a container image, which is built for the job and named by `Machine.rented`."""
 
     place: str = ""
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""

@@ -30,9 +30,16 @@ def _compute(user_dir: Path, clock: Clock) -> Engine:
     return ComputeEngine(clock)
 
 
+def _vertex(user_dir: Path, clock: Clock) -> Engine:
+    from outlast.engines.vertex.engine import VertexEngine
+
+    return VertexEngine(clock)
+
+
 BUILT_IN: Mapping[str, MakeEngine] = {
     "local": _local,
     "compute": _compute,
+    "vertex": _vertex,
 }
 
 

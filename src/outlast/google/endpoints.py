@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +31,7 @@ class Endpoints:
 
     def takes_token(self, url: str) -> bool:
         """A token goes to nobody but the APIs that it is for."""
-        return url.startswith(self._taking)
+        return url.startswith(self._taking) or (not self.emulated and _REGIONAL.match(url) is not None)
 
     @cached_property
     def _taking(self) -> tuple[str, ...]:
@@ -41,8 +42,11 @@ class Endpoints:
         return self.apis.replace("{api}", name)
 
 
-APIS = ("cloudbilling", "cloudresourcemanager", "iam", "secretmanager", "serviceusage")
+APIS = ("artifactregistry", "cloudbilling", "cloudresourcemanager", "iam", "logging", "secretmanager", "serviceusage")
 """What a project is made of, beside data and machines."""
+
+_REGIONAL = re.compile(r"https://[a-z]+-[a-z]+[0-9]+-aiplatform\.googleapis\.com/")
+"""Vertex AI has a host in each region, and no other."""
 
 GOOGLE = Endpoints(
     storage="https://storage.googleapis.com",

@@ -29,8 +29,10 @@ class JsonApi:
     def get(self, name: str, query: Mapping[str, Any] | None = None) -> Document:
         return self._call("GET", name, None, query)
 
-    def post(self, name: str, body: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> Document:
-        return self._call("POST", name, body, query)
+    def post(
+        self, name: str, body: Mapping[str, Any], query: Mapping[str, Any] | None = None, *, once: bool = False
+    ) -> Document:
+        return self._call("POST", name, body, query, once=once)
 
     def put(self, name: str, body: Mapping[str, Any]) -> Document:
         return self._call("PUT", name, body, None)
@@ -66,13 +68,21 @@ class JsonApi:
                 return None
             raise
 
-    def _call(self, verb: str, name: str, body: Mapping[str, Any] | None, query: Mapping[str, Any] | None) -> Document:
+    def _call(
+        self,
+        verb: str,
+        name: str,
+        body: Mapping[str, Any] | None,
+        query: Mapping[str, Any] | None,
+        *,
+        once: bool = False,
+    ) -> Document:
         url = f"{self._base}/{quote(name, safe='/:@-_.~')}"
         if query:
             url = f"{url}?{urlencode(query, doseq=True)}"
         data = None if body is None else json.dumps(body).encode()
         headers = {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
-        answer = self.transport.call(Request(verb, url, headers, data), observe=self._note)
+        answer = self.transport.call(Request(verb, url, headers, data), observe=self._note, once=once)
         try:
             document = json.loads(answer.body or b"{}")
         except (ValueError, RecursionError) as error:

@@ -86,8 +86,9 @@ class Life:
         try:
             os.waitpid(child, 0)
         finally:
-            watcher.kill()
-            watcher.wait()
+            if watcher is not None:
+                watcher.kill()
+                watcher.wait()
         return self._left()
 
     def _move_in(self) -> None:
@@ -100,7 +101,7 @@ class Life:
         files.put(self.base / "enter", enter.encode())
         os.chmod(self.base / "enter", 0o700)
 
-    def _start_watcher(self) -> subprocess.Popen[bytes]:
+    def _start_watcher(self) -> subprocess.Popen[bytes] | None:
         words = [str(self.paths.path), str(self.told.notice_seconds)]
         return subprocess.Popen([sys.executable, "-m", "outlast.machine.notices", *words], stdin=subprocess.DEVNULL)
 
@@ -124,9 +125,13 @@ class Life:
     def _say_up(self, store: Store) -> None:
         """In the home: this boot is none of those that failed."""
         try:
-            store.put(f"{self.told.boots}{self.assignment.rank}-{self.assignment.boot}-up", b"", if_generation=0)
+            key = f"{self.told.boots}{self.assignment.rank}-{self.assignment.boot}-up"
+            store.put(key, self._up_word(), if_generation=0)
         except PreconditionFailed:
             return  # an earlier life of this agent did
+
+    def _up_word(self) -> bytes:
+        return b""
 
     def _soft_off(self, child: int) -> None:
         """Unless a longer notice came before it."""

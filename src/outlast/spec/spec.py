@@ -29,6 +29,18 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Pool:
+    """Machines of another kind that a service runs beside a launch's first one."""
+
+    machine_type: str = ""
+    replicas: int = 0
+    """0: nobody is in it; it keeps the place of the next one."""
+
+    accelerator: str = ""
+    accelerators: int = 0
+
+
+@dataclass(frozen=True)
 class Rented:
     """A machine of a cloud's, whole: nothing of it is looked up again after submit."""
 
@@ -50,7 +62,7 @@ class Rented:
     disk_gb: int = 50
     disk_type: str = "pd-balanced"
     image: str = ""
-    """`projects/P/global/images/NAME`: what a family meant at submit."""
+    """`projects/P/global/images/NAME`: what a family meant at submit; where containers are run, `HOST/REPOSITORY@DIGEST`."""
 
     service_account: str = ""
     network: str = ""
@@ -62,6 +74,18 @@ class Rented:
     """Of one machine with its disk."""
 
     usd_per_hour_on_demand: float = 0.0
+    service: str = ""
+    """Who runs it for us, `vertex`; empty: nobody, it is a machine and no more."""
+
+    flex_start: bool = False
+    """Waits in a queue for a machine that is then nobody else's."""
+
+    tensorboard: str = ""
+    topology: str = ""
+    """Of a TPU slice, `2x4`."""
+
+    pools: tuple[Pool, ...] = ()
+    """Beside this machine, in the service's order: workers, parameter servers, evaluators."""
 
 
 @dataclass(frozen=True)

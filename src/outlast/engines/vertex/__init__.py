@@ -1,0 +1,1 @@
+"""Vertex AI: custom jobs whose containers run the agent."""

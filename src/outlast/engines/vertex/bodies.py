@@ -1,0 +1,133 @@
+"""What Vertex AI is asked for: a custom job whose containers run the agent.
+
+No value of the user's becomes code: the command is one constant program, which reads what it needs from a variable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import quote
+
+from outlast.engines.compute.names import bucket_of
+from outlast.engines.compute.told import SOFT_OFF_SECONDS
+from outlast.engines.engine import Launch
+from outlast.engines.vertex import names
+from outlast.engines.vertex.told import VARIABLE, Told
+from outlast.spec.record import encode
+from outlast.spec.spec import Pool, Rented
+
+Document = dict[str, Any]
+
+TIMEOUT_SECONDS_MIN = 60
+TENSORBOARD = "tensorboard"
+
+
+@cache
+def program() -> str:
+    """The constant: it finds the agent in the image or in the home, and becomes it."""
+    return resources.files("outlast.engines.vertex").joinpath("bootstrap.py").read_text("utf-8")
+
+
+def custom_job(launch: Launch, rented: Rented, told: Told, *, rank: int, claim: str, now: float) -> Document:
+    spec: Document = {
+        "workerPoolSpecs": [_pool(rented, told, pool) for pool in pools(launch, rented)],
+        "scheduling": _scheduling(launch, rented, now),
+    }
+    if rented.service_account:
+        spec["serviceAccount"] = rented.service_account
+    if rented.network:
+        spec["network"] = rented.network
+    if rented.tensorboard:
+        bucket = bucket_of(launch.home)
+        spec["tensorboard"] = rented.tensorboard
+        spec["baseOutputDirectory"] = {
+            "outputUriPrefix": f"gs://{bucket.name}/{bucket.object(f'jobs/{launch.job}/{TENSORBOARD}')}"
+        }
+    return {
+        "displayName": names.display_name(launch, rank),
+        "labels": names.labels(launch, rank, claim),
+        "jobSpec": spec,
+    }
+
+
+def pools(launch: Launch, rented: Rented) -> tuple[Pool, ...]:
+    """The machine itself is the first, alone in its pool: Vertex AI wants it so."""
+    return (Pool(rented.machine_type, 1, rented.accelerator, launch.machine.gpus), *rented.pools)
+
+
+def told_of(
+    launch: Launch,
+    rented: Rented,
+    *,
+    rank: int,
+    claim: str,
+    storage: str,
+    time_scale: float = 1.0,
+    environ: Mapping[str, str],
+    program: str = "",
+) -> Told:
+    bucket = bucket_of(launch.home)
+    return Told(
+        home=launch.home,
+        job=launch.job,
+        launch=launch.launch,
+        launch_id=launch.id,
+        workers=launch.workers,
+        deadline_at=launch.deadline_at,
+        boots=launch.boots,
+        notice_seconds=SOFT_OFF_SECONDS * time_scale,
+        soft_off_seconds=SOFT_OFF_SECONDS * time_scale,
+        linger_seconds=rented.linger_seconds,
+        program=program,
+        labels=launch.labels,
+        environ=environ,
+        claim=claim,
+        rank=rank,
+        pools=tuple(pool.replicas for pool in pools(launch, rented)),
+        storage=storage,
+        agent=f"b/{quote(bucket.name, safe='')}/o/{quote(bucket.object(launch.agent), safe='')}"
+        if launch.agent
+        else "",
+    )
+
+
+def _pool(rented: Rented, told: Told, pool: Pool) -> Document:
+    if not pool.replicas:
+        return {}
+    return {
+        "machineSpec": machine_spec(rented, pool),
+        "replicaCount": str(pool.replicas),
+        "diskSpec": {"bootDiskType": rented.disk_type, "bootDiskSizeGb": rented.disk_gb},
+        "containerSpec": {
+            "imageUri": rented.image,
+            "command": ["python3", "-c", program()],
+            "env": [{"name": VARIABLE, "value": encode(told).decode()}],
+        },
+    }
+
+
+def machine_spec(rented: Rented, pool: Pool) -> Document:
+    spec: Document = {"machineType": pool.machine_type}
+    if pool.accelerator:
+        spec |= {"acceleratorType": accelerator_type(pool.accelerator), "acceleratorCount": pool.accelerators}
+    if rented.topology:
+        spec["tpuTopology"] = rented.topology
+    return spec
+
+
+def accelerator_type(cloud_name: str) -> str:
+    """`nvidia-tesla-t4` is `NVIDIA_TESLA_T4` there."""
+    return cloud_name.upper().replace("-", "_")
+
+
+def _scheduling(launch: Launch, rented: Rented, now: float) -> Document:
+    strategy = "FLEX_START" if rented.flex_start else "SPOT" if rented.spot else "STANDARD"
+    left_seconds = max(TIMEOUT_SECONDS_MIN, math.ceil(launch.deadline_at - now))
+    scheduling: Document = {"strategy": strategy, "timeout": f"{left_seconds}s", "restartJobOnWorkerRestart": False}
+    if rented.flex_start:
+        scheduling["maxWaitDuration"] = f"{left_seconds}s"
+    return scheduling

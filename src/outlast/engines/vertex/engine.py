@@ -1,0 +1,339 @@
+"""The vertex engine: a custom job of Vertex AI's keeps a launch's containers alive, and they end it themselves.
+
+Vertex AI gives no name that can be taken only once, and restarts a container only so often. Which custom job counts stands in the home
+(`claims`), so that two who start the same launch make it once; and one whose restarts are used up is followed by another, with the next
+`start`. One custom job for each worker; where a launch has pools, one for all.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from outlast.clock import Clock
+from outlast.engines.compute.boots import Boots, read_boots, read_failed
+from outlast.engines.compute.names import bucket_of, is_of
+from outlast.engines.compute.requests import told
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.engines.vertex import bodies, names
+from outlast.engines.vertex.claims import Claim, Claims
+from outlast.engines.vertex.drills import take_away
+from outlast.engines.vertex.jobs import LATER, CustomJob, Phase, current, custom_job, of_rank
+from outlast.engines.vertex.said import last_words, shell_url
+from outlast.errors import NoCapacity, NotFound, OutlastError, UsageError
+from outlast.google.connect import connect
+from outlast.google.errors import ApiError, passing, untouched
+from outlast.google.storage import StorageClient
+from outlast.google.transport import Transport
+from outlast.google.vertex import VertexClient
+from outlast.google.wire import NoAnswer
+from outlast.spec.spec import Machine, Rented
+
+PLATFORM = "linux-x86_64"
+WORKERS_MAX = 1000
+CPUS_MAX = 416
+STOP_SECONDS_MAX = 900.0
+LOOK_SECONDS = (0.2, 5.0)
+CLAIM_SECONDS = 3.0
+"""So long whoever has claimed a launch has to make its custom job, before another one does."""
+
+CREATE_SECONDS_MAX = 90.0
+"""Vertex AI takes 60 submissions a minute."""
+
+AGAIN_SECONDS = 120.0
+"""So long after Vertex AI has found no machine it is not asked again."""
+
+TIME_SCALE = "OUTLAST_EMULATOR_TIME_SCALE"
+
+
+class VertexEngine:
+    name = "vertex"
+    capabilities = Capabilities(
+        restarts_machines=True,
+        gpus=True,
+        workers_max=WORKERS_MAX,
+        same_machine=False,
+        preempts=True,
+        platform=PLATFORM,
+        rents=True,
+        contained=True,
+    )
+
+    def __init__(self, clock: Clock, environ: Mapping[str, str] = os.environ, *, program: str = "") -> None:
+        """`program`: `module:function` that runs in its containers instead of the agent."""
+        self.clock = clock
+        self.program = program
+        self.environ = environ
+        self._taken: set[str] = set()
+        """Machines that this process has taken away: Vertex AI may call their job running for a while."""
+
+    @cached_property
+    def transport(self) -> Transport:
+        return connect(self.environ)
+
+    def check(self, machine: Machine, workers: int) -> None:
+        if workers > WORKERS_MAX:
+            raise NoCapacity(f"{workers:,} custom jobs are more than the {WORKERS_MAX:,} of one launch")
+        if (machine.cpus or 0) > CPUS_MAX:
+            raise NoCapacity(f"{machine.cpus} CPUs are more than the {CPUS_MAX} of the largest machine")
+        if machine.rented is None:
+            raise UsageError(
+                "it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one"
+            )
+
+    # Start.
+
+    def start(self, launch: Launch) -> None:
+        rented = _rented(launch)
+        self.check(launch.machine, launch.workers)
+        if not rented.image:
+            raise OutlastError(f"launch `{launch.id}` names no image for its containers")
+        claims = self._claims(launch)
+        with told(f"launch `{launch.id}` in `{_region(launch)}`, home `{claims.bucket.name}`"):
+            for rank in names.ranks(launch):
+                self._start(launch, rented, claims, rank)
+
+    def _start(self, launch: Launch, rented: Rented, claims: Claims, rank: int) -> None:
+        """Returns when the custom job of that rank is there, by this call or another one, or must not be."""
+        client = self._client(rented)
+        word = secrets.token_hex(6)
+        while not claims.is_stopped():
+            before = claims.read(rank)
+            if before is not None and self._is_taken(launch, before, rank):
+                return
+            if not claims.take(rank, before, word):
+                continue
+            made = self._create(client, launch, rented, rank, word)
+            now = claims.read(rank)
+            if claims.is_stopped() or now is None or now.word != word:
+                self._cancel(client, made)
+                continue
+            for twin in self._twins(launch, rank, word):
+                self._cancel(client, twin.name)
+            return
+
+    def _is_taken(self, launch: Launch, claim: Claim, rank: int) -> bool:
+        """The claim has a custom job that lives or has done its work. One that nobody has made after a while has none."""
+        until = self.clock.monotonic() + CLAIM_SECONDS
+        wait = LOOK_SECONDS[0]
+        while True:
+            jobs = [one for one in of_rank(self._jobs(launch), rank) if one.claim == claim.word]
+            if jobs:
+                return any(one.phase.alive or one.phase is Phase.DONE for one in jobs)
+            if self.clock.monotonic() >= until:
+                return False
+            self.clock.sleep(wait)
+
+    def _create(self, client: VertexClient, launch: Launch, rented: Rented, rank: int, word: str) -> str:
+        """Its name. A request whose answer is lost may have made it: it is looked for before another is made."""
+        told_of = bodies.told_of(
+            launch,
+            rented,
+            rank=rank,
+            claim=word,
+            storage=self.transport.endpoints.storage,
+            time_scale=self._time_scale(),
+            environ=self._containers_environ(),
+            program=self.program,
+        )
+        now = launch.asked_at or self.clock.now()
+        body = bodies.custom_job(launch, rented, told_of, rank=rank, claim=word, now=now)
+        until = self.clock.monotonic() + CREATE_SECONDS_MAX
+        wait, wait_max = LOOK_SECONDS
+        while True:
+            try:
+                return str(client.create(body).get("name", ""))
+            except (ApiError, NoAnswer) as error:
+                lost = error.sent if isinstance(error, NoAnswer) else not untouched(error.answer)
+                if isinstance(error, ApiError) and not passing(error.answer):
+                    raise
+                if self.clock.monotonic() >= until or (isinstance(error, NoAnswer) and error.trust):
+                    raise
+            self.clock.sleep(wait)
+            wait = min(wait_max, wait * 2)
+            if lost:
+                for one in of_rank(self._jobs(launch), rank):
+                    if one.claim == word:
+                        return one.name
+
+    def _twins(self, launch: Launch, rank: int, word: str) -> list[CustomJob]:
+        """All but the oldest that a lost answer has made of one claim."""
+        jobs = [one for one in of_rank(self._jobs(launch), rank) if one.claim == word and one.phase.alive]
+        return jobs[1:]
+
+    def _cancel(self, client: VertexClient, name: str) -> None:
+        try:
+            client.cancel(name)
+        except ApiError as error:
+            if error.status not in (400, 404):  # it has ended by itself, or is gone
+                raise
+
+    def _containers_environ(self) -> dict[str, str]:
+        """Where Google is, for its containers: they are on the emulator's side when we are."""
+        endpoints = self.transport.endpoints
+        return {"OUTLAST_EMULATOR": endpoints.storage} if endpoints.emulated else {}
+
+    def _time_scale(self) -> float:
+        return float(self.environ.get(TIME_SCALE) or 1.0) if self.transport.endpoints.emulated else 1.0
+
+    # State.
+
+    def state(self, launch: Launch) -> LaunchState:
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            everything = self._jobs(launch)
+            ours = [one for rank in names.ranks(launch) if (one := current(of_rank(everything, rank))) is not None]
+            living = [one for one in ours if one.phase.alive]
+            if not living:
+                return self._ended(launch, ours)
+            lost = [one for one in ours if one.phase is Phase.FAILED]
+            running = any(one.phase is Phase.RUNNING for one in living)
+            boots = self._boots(launch) if running else Boots({}, frozenset(), failed=False)
+        machines = []
+        for one in living:
+            for rank in self._replicas(launch, one):
+                machine = f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}"
+                if one.phase is Phase.RUNNING and boots.is_up(rank) and machine not in self._taken:
+                    machines.append(machine)
+        wanted = sum(len(self._replicas(launch, one)) for one in living)
+        why = _used_up(everything, living)
+        if len(machines) == wanted:
+            return LaunchState(Condition.RUNNING, why, machines=tuple(machines), lacks_workers=bool(lost))
+        if running:
+            return LaunchState(Condition.STARTING, why, machines=tuple(machines), lacks_workers=bool(lost))
+        message = next((one.message for one in living if one.message), "")
+        waits = f"for a machine of Vertex AI's{f': {message}' if message else ''}"
+        return LaunchState(Condition.WAITING, f"{waits}; {why}" if why else waits, lacks_workers=bool(lost))
+
+    def _replicas(self, launch: Launch, job: CustomJob) -> range:
+        return range(launch.workers) if _rented(launch).pools else range(job.rank, job.rank + 1)
+
+    def _ended(self, launch: Launch, jobs: list[CustomJob]) -> LaunchState:
+        if not jobs:
+            return LaunchState(Condition.ABSENT)
+        bucket = bucket_of(launch.home)
+        why = read_failed(self._storage(bucket.name), bucket, launch.boots)
+        if why is not None:
+            return LaunchState(Condition.BOOT_FAILED, why or "it left no word")
+        failed = [one for one in jobs if one.phase is Phase.FAILED]
+        if not failed:
+            return LaunchState(Condition.ABSENT)
+        boots, claims = self._boots(launch), self._claims(launch)
+        for one in failed:
+            if claims.up(one.rank, boots.newest.get(one.rank, 0)) == one.claim:
+                continue
+            if one.code not in LATER:
+                words = last_words(self.transport, _rented(launch).project, one)
+                return LaunchState(Condition.BOOT_FAILED, words)
+            left = one.ended_at + AGAIN_SECONDS * self._time_scale() - self.clock.now()
+            if left > 0:
+                said = f"for capacity in `{_region(launch)}`: {one.message}; Vertex AI is asked again in {left:.0f} s"
+                return LaunchState(Condition.WAITING, said, lacks_capacity=True)
+        return LaunchState(Condition.ABSENT, f"Vertex AI has used up its restarts: {failed[0].message}")
+
+    # Stop.
+
+    def stop(self, launch: Launch) -> None:
+        """The word first: whoever is about to start it finds it, before or after the custom job is made."""
+        rented = _rented(launch)
+        client = self._client(rented)
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            self._claims(launch).stop()
+            until = self.clock.monotonic() + STOP_SECONDS_MAX
+            wait, wait_max = LOOK_SECONDS
+            asked: dict[str, float] = {}
+            while living := [one for one in self._jobs(launch) if one.phase.alive]:
+                now = self.clock.monotonic()
+                if now >= until:
+                    raise OutlastError(
+                        f"custom job `{living[0].number}` in `{_region(launch)}` is still there",
+                        state="its machines may be paid for",
+                        hint=f"`gcloud ai custom-jobs cancel {living[0].number} --region {_region(launch)}`",
+                    )
+                for one in living:
+                    if now >= asked.get(one.name, 0.0):
+                        self._cancel(client, one.name)
+                        asked[one.name] = now + 30.0
+                self.clock.sleep(wait)
+                wait = min(wait_max, wait * 1.5)
+
+    # People.
+
+    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            living = [one for one in self._jobs(launch) if one.phase is Phase.RUNNING]
+        if not living:
+            return None
+        raise NotFound(
+            "nobody gets into a container of Vertex AI's by ssh",
+            state=f"custom job `{living[0].number}` runs in `{_region(launch)}`",
+            hint=shell_url(living[0]) or "`--on compute` rents a machine that one can get into",
+        )
+
+    def custom_jobs(self, launch: Launch) -> list[CustomJob]:
+        """For people: all that it has had, the oldest first."""
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            return sorted(self._jobs(launch), key=lambda one: (one.made_at, one.name))
+
+    # Drills.
+
+    def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
+        """Only an emulator takes containers away when it is asked to: Vertex AI has no such request."""
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            running = [one for one in self._jobs(launch) if one.phase is Phase.RUNNING]
+            boots = self._boots(launch) if running else Boots({}, frozenset(), failed=False)
+            for one in running:
+                for rank in self._replicas(launch, one):
+                    self._taken.add(f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}")
+            taken = [take_away(self.transport, one, notice_seconds=notice_seconds) for one in running]
+        return any(taken)
+
+    # The parts of that.
+
+    def _client(self, rented: Rented) -> VertexClient:
+        return VertexClient(self.transport, rented.project, rented.regions[0])
+
+    def _storage(self, bucket: str) -> StorageClient:
+        return StorageClient(self.transport, bucket)
+
+    def _claims(self, launch: Launch) -> Claims:
+        bucket = bucket_of(launch.home)
+        return Claims(self._storage(bucket.name), bucket, launch.boots)
+
+    def _boots(self, launch: Launch) -> Boots:
+        bucket = bucket_of(launch.home)
+        return read_boots(self._storage(bucket.name), bucket, launch.boots)
+
+    def _jobs(self, launch: Launch) -> list[CustomJob]:
+        """Never one of somebody else's home."""
+        client = self._client(_rented(launch))
+        found: list[Mapping[str, Any]] = []
+        try:
+            found += client.list(names.filter_of(launch))
+        except ApiError as error:
+            if error.status != 404:  # there is no such project any more: nothing can be in it
+                raise
+        return [custom_job(one) for one in found if is_of(one.get("labels", {}), launch)]
+
+
+def _rented(launch: Launch) -> Rented:
+    if launch.machine.rented is None:
+        raise OutlastError(f"launch `{launch.id}` does not say what it rents")
+    return launch.machine.rented
+
+
+def _region(launch: Launch) -> str:
+    return _rented(launch).regions[0]
+
+
+def _used_up(everything: list[CustomJob], living: list[CustomJob]) -> str:
+    """What became of the custom jobs before these, if anything worth saying did."""
+    names_living = {one.name for one in living}
+    before = [one for one in everything if one.phase is Phase.FAILED and one.name not in names_living]
+    if not before:
+        return ""
+    last = max(before, key=lambda one: one.made_at)
+    times = "once" if len(before) == 1 else f"{len(before)} times"
+    return f"Vertex AI had given up {times} before ({last.message or 'without a word'}), and was asked again"
