@@ -17,7 +17,8 @@ from outlast.host.series import Follower, keep
 
 EXIT_AGENT_DONE = 0
 EXIT_AGENT_AGAIN = 10
-"""How the agent tells init that the launch, or only this machine, has nothing left to do."""
+EXIT_AGENT_SPARE = 20
+"""How the agent tells init that the launch, or only this machine, has nothing left to do; or that nobody needs to take its place."""
 
 EXIT_FAILED = 1
 KEPT_FROM = 3

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.agent import agent_process, trainer_process
-from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
+from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.clock import SYSTEM, Clock
 from outlast.host import files, system
 from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, Assignment, MachineDir
@@ -168,8 +168,8 @@ class Init:
         elif self._agent.pid in self._statuses:
             code = os.waitstatus_to_exitcode(self._statuses.pop(self._agent.pid))
             self._drop_agent()
-            if code in (EXIT_AGENT_DONE, EXIT_AGENT_AGAIN):
-                self._leave(done=code == EXIT_AGENT_DONE)
+            if code in (EXIT_AGENT_DONE, EXIT_AGENT_AGAIN, EXIT_AGENT_SPARE):
+                self._leave(done=code == EXIT_AGENT_DONE, spare=code == EXIT_AGENT_SPARE)
             else:
                 self._lost_agent(code)
         elif self._agent.leader is not None and self._agent.leader.freed():
@@ -283,10 +283,10 @@ class Init:
             files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
         self._tell(TIDING_NOTICE)
 
-    def _leave(self, *, done: bool) -> None:
+    def _leave(self, *, done: bool, spare: bool = False) -> None:
         self._ended_trainer = True
         self._clear()
-        files.put_json(self.paths.left, {"done": done})
+        files.put_json(self.paths.left, {"done": done, "spare": spare} if spare else {"done": done})
         for path in (self.paths.work, self.paths.run, self.paths.taken, self.paths.spool):
             files.remove(path)
         self.exit_code = EXIT_LEFT

@@ -162,7 +162,7 @@ def _result(trained: Job, found: Evaluated) -> dict[str, Any]:
 
 
 def _say_plan(planned: Plan, *, rebuilt: bool) -> None:
-    from outlast.cli.run import say_machine, say_shipped
+    from outlast.cli.run_words import say_machine, say_shipped
 
     spec = planned.spec
     of = spec.evaluation

@@ -33,6 +33,7 @@ class Rehearsed:
         self.name = engine.name
         self.capabilities = engine.capabilities
         self.check = engine.check
+        self.room = engine.room
         self.started: list[Launch] = []
 
     def start(self, launch: Launch) -> None:
@@ -116,7 +117,7 @@ def _document(submitted: Submitted, writes: list[Write], launches: list[Launch])
 
 
 def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) -> None:
-    from outlast.cli.run import say_shipped
+    from outlast.cli.run_words import say_shipped
 
     for note in (*submitted.plan.prepared.notes, *submitted.plan.notes):
         say(note)

@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outlast.cli import sweep_options
 from outlast.cli.app import TargetCommand
-from outlast.cli.datasets import say_datasets
-from outlast.cli.environment_options import say_equipment
-from outlast.cli.machine_words import hourly_words, limit_words, machine_words, rented_words
 from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
 from outlast.cli.progress import shown_progress
+from outlast.cli.run_words import say_plan
 from outlast.cli.setting_option import setting_option
-from outlast.cli.shell_option import check_target, way_in_words
+from outlast.cli.shell_option import check_target
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put_json, say, shown
-from outlast.cli.words import count, duration, size
 from outlast.errors import EXIT_DONE, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from outlast.jobs.job import Job
-    from outlast.jobs.plan import Plan
     from outlast.jobs.world import World
 
-LEFT_OUT_SHOWN_MAX = 5
 
-
-@click.command("run", cls=TargetCommand, short_help="Run a script as a job, and follow its log.", aliases=OLDER_NAMES)
+@click.command(
+    "run",
+    cls=TargetCommand,
+    short_help="Run a script as a job, and follow its log.",
+    aliases={**OLDER_NAMES, **sweep_options.OLDER_NAMES},
+)
 @click.argument("target", required=False)
 @click.option(
     "--shell", is_flag=True, help="No target: a machine to work on by `outlast ssh`; it waits for --linger, 30m."
@@ -52,6 +52,7 @@ LEFT_OUT_SHOWN_MAX = 5
 @click.option(
     "--continue-steps", is_flag=True, help="With --from: go on with that job's steps, instead of from step 0."
 )
+@sweep_options.sweep_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and everything that would be made; make nothing.")
 @json_option
 def command(target: str | None, detach: bool, dry_run: bool, as_json: bool, **given: Any) -> int:
@@ -65,11 +66,14 @@ def command(target: str | None, detach: bool, dry_run: bool, as_json: bool, **gi
 
     With --json the log goes to stderr and one object to stdout: with --detach what was submitted, else how it ended.
     """
+    from outlast.cli import sweep_run
     from outlast.jobs.world import system_world
 
     check_target(target, given["args"], shell=given["shell"])
     target = target or ""
     world = system_world(make=not dry_run)
+    if sweep_run.is_sweep(given):
+        return sweep_run.run_sweep(world, target, given, detach=detach, dry_run=dry_run, as_json=as_json)
     if dry_run:
         from outlast.cli.rehearsal import rehearse
 
@@ -130,40 +134,3 @@ def _state(world: World, job: Job) -> str:
     from outlast.jobs.look import look
 
     return look(world, job).state
-
-
-def say_plan(planned: Plan, seconds: float) -> None:
-    """Where it runs, with which Python, what was shipped, what it costs, its limit, and how to stop it."""
-    spec = planned.spec
-    for note in (*planned.prepared.notes, *planned.notes):
-        say(note)
-    say_shipped(planned, f" in {duration(seconds - planned.equipment.seconds)}")
-    say_machine(planned)
-    for name, reference in spec.secrets.items():
-        say(f"  `{name}` is a secret, from `{shown(reference)}`")
-    for one in spec.notify:
-        say(f"  `{shown(one)}` is told of its end")
-    if planned.asked.shell:
-        say(f"  {way_in_words(spec)}")
-    say(f"  `outlast stop {spec.job}` stops it")
-
-
-def say_machine(planned: Plan) -> None:
-    """Where it runs, for how much, and how long at most."""
-    spec = planned.spec
-    limit = limit_words(spec.machine, spec.workers, spec.max_run_seconds, spec.max_cost_usd)
-    price = hourly_words(spec.machine, spec.workers)
-    say(f"Job `{spec.job}` on `{spec.engine}`: {machine_words(spec.machine)}, {price}, {limit}")
-    for line in rented_words(spec.machine.rented) if spec.machine.rented else ():
-        say(f"  it {line}")
-
-
-def say_shipped(planned: Plan, took: str = "") -> None:
-    packed = planned.packed
-    say(f"Packed {count(packed.files, 'file')}, {size(packed.bytes)}{took}")
-    for one in packed.left_out[:LEFT_OUT_SHOWN_MAX]:
-        say(f"  left out `{shown(one.path)}`, {size(one.bytes)}: {shown(one.why)}")
-    if len(packed.left_out) > LEFT_OUT_SHOWN_MAX:
-        say(f"  left out {len(packed.left_out) - LEFT_OUT_SHOWN_MAX:,} more")
-    say_datasets(planned.given)
-    say_equipment(planned.equipment)

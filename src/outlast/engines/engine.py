@@ -36,6 +36,9 @@ class Launch:
     command: str = ""
     """What it runs, in words for people."""
 
+    independent: bool = False
+    """Its workers do not need each other: each begins as soon as it can, and one that leaves as `spare` is not replaced."""
+
 
 class Condition(enum.Enum):
     ABSENT = "absent"
@@ -188,6 +191,13 @@ class Capabilities:
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""
 
 
+@dataclass(frozen=True)
+class Room:
+    workers: int
+    why: str
+    """What limits it, for people: `2 CPUs`."""
+
+
 class Engine(Protocol):
     """Promises, kept by every engine and checked by `outlast.testing.engine_contract`:
 
@@ -204,6 +214,10 @@ class Engine(Protocol):
 
     def check(self, machine: Machine, workers: int) -> None:
         """`NoCapacity` for what this engine does not have and will not have; asked before anything of a job is written."""
+        ...
+
+    def room(self, machine: Machine) -> Room:
+        """How many workers of a launch whose workers are independent it can have at once."""
         ...
 
     def start(self, launch: Launch) -> None: ...

@@ -31,7 +31,12 @@ class Home:
     def folder(self, job: str) -> Folder:
         from outlast.folder.folder import Folder  # the records cost more than a list of jobs that have all ended
 
-        return Folder(self.store, job, self.random)
+        cell = layout.cell_parts(job)
+        if cell is None:
+            return Folder(self.store, job, self.random)
+        from outlast.folder.cell import CellFolder
+
+        return CellFolder(self.store, *cell, self.random)
 
     def index(self) -> Iterator[Indexed]:
         """One row per launch, newest first."""

@@ -192,3 +192,87 @@ class JobKeys:
 
     def pin(self, nonce: str) -> str:
         return f"{self.root}pins/{nonce}.json"
+
+
+class SweepKeys:
+    """What the folder of a sweep has beside a job's."""
+
+    def __init__(self, sweep: str) -> None:
+        self.root = f"jobs/{sweep}/"
+        self.grids = f"{self.root}grids/"
+        self.rows = f"{self.root}rows/"
+        self.trials = f"{self.root}trials/"
+        self.cells = f"{self.root}cells/"
+
+    def grid(self, number: int) -> str:
+        return f"{self.grids}{number:06d}.json"
+
+    def claims(self, launch: int) -> str:
+        return f"{self.root}claims/{launch:06d}/"
+
+    def claim(self, launch: int, cell: int, number: int) -> str:
+        return f"{self.claims(launch)}{cell:06d}-{number}"
+
+    def row_segment(self, machine: str, number: int) -> str:
+        return f"{self.rows}{machine}-{number:06d}"
+
+    def trial(self, cell: int, turn: int) -> str:
+        return f"{self.trials}{cell:06d}{_turn(turn)}.json"
+
+
+def cell_id(sweep: str, cell: int) -> str:
+    return f"{sweep}.{cell}"
+
+
+def cell_parts(job: str) -> tuple[str, int] | None:
+    """(sweep, number) of a cell's id; None: it is a job's."""
+    sweep, dot, number = job.partition(".")
+    return (sweep, int(number)) if dot and number.isascii() and number.isdecimal() and len(number) < 10 else None
+
+
+def claim_parts(name: str) -> tuple[int, int] | None:
+    """(cell, number) of the last part of a claim's key; None: a foreign file."""
+    cell, dash, number = name.partition("-")
+    return (int(cell), int(number)) if dash and cell.isdecimal() and number.isdecimal() else None
+
+
+def _turn(turn: int) -> str:
+    return f".{turn}" if turn > 1 else ""
+
+
+class CellKeys(JobKeys):
+    """The keys of one cell's folder: what is said to the sweep is said to all its cells, and its launches are theirs."""
+
+    def __init__(self, sweep: str, cell: int, turn: int = 1) -> None:
+        super().__init__(cell_id(sweep, cell))
+        self._sweep = JobKeys(sweep)
+        self._root = f"{self._sweep.root}cells/{cell:06d}{_turn(turn)}/"
+
+    @property
+    def root(self) -> str:
+        return self._root
+
+    @property
+    def spec(self) -> str:
+        return self._sweep.spec
+
+    @property
+    def launches(self) -> str:
+        return self._sweep.launches
+
+    def launch(self, launch: int) -> str:
+        return self._sweep.launch(launch)
+
+    def boots(self, launch: int) -> str:
+        return self._sweep.boots(launch)
+
+    @property
+    def requests(self) -> str:
+        return self._sweep.requests
+
+    def request(self, launch: int, kind: str, nonce: str) -> str:
+        return self._sweep.request(launch, kind, nonce)
+
+    @property
+    def bell(self) -> str:
+        return self._sweep.bell

@@ -54,6 +54,20 @@ class Cause(enum.Enum):
 
 
 @dataclass(frozen=True)
+class SweepLaunch:
+    """Which cells of a sweep a launch is to do."""
+
+    grids: int
+    """The sweep's first so many grids."""
+
+    turn: int = 1
+    """Counts how often all cells were begun anew; what earlier turns have done does not count."""
+
+    failed_too: bool = True
+    """Also those that have ended in an earlier launch of this turn without success."""
+
+
+@dataclass(frozen=True)
 class LaunchRecord:
     """One call of an engine's `start`, written before it; whoever finds it may make the same call again."""
 
@@ -84,6 +98,9 @@ class LaunchRecord:
 
     args: tuple[str, ...] | None = None
     """Other arguments than the spec's, when `resume -- ARGS --allow-changed` asked for them."""
+
+    cells: SweepLaunch | None = None
+    """Which cells of a sweep it is to do; None: the job is none."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +195,9 @@ class Head:
     exit_code: int | None = None
     reason: str = ""
     """In a person's words, for a final state that needs some."""
+
+    early: bool = False
+    """Stopped, as a cell of a sweep, because others did better."""
 
     refused: bool = False
     """Failed since no machine could be had, however long it would have waited."""

@@ -81,7 +81,7 @@ class MachineDir:
 
     @property
     def left(self) -> Path:
-        """`{"done": bool}`; absent = the machine died."""
+        """`{"done": bool}`, and `"spare": true` where nobody needs to take its place; absent = the machine died."""
         return self.path / "left.json"
 
     @property
@@ -163,3 +163,7 @@ class MachineDir:
         """None: it did not leave; it runs, or it died."""
         document = files.read_json(self.left)
         return bool(document["done"]) if isinstance(document, dict) and "done" in document else None
+
+    def left_spare(self) -> bool:
+        document = files.read_json(self.left)
+        return isinstance(document, dict) and bool(document.get("spare"))

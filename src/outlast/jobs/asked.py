@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill
+from outlast.spec.containing import Containing
+from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill, Sweep
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Asked:
     """A path or a version; empty: the environment that is active or lies here, else `python3` on the PATH."""
 
     setup: str = ""
+    container: Containing = Containing()
     datasets: tuple[str, ...] = ()
     """As typed: `DIR`, `URL`, `NAME=DIR`, `NAME=URL`."""
 
@@ -83,5 +85,9 @@ class Asked:
     links: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
     drill: Drill | None = None
+    cells: Sweep | None = None
+    """A sweep; None: one training."""
+
+    workers: int = 1
     shell: bool = False
     """A machine to work on: no target, and the only argument is for how many seconds it waits after the last one has left."""

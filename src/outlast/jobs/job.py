@@ -53,4 +53,5 @@ def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
         agent=layout.agent(record.agent) if record.agent else "",
         boots=job.folder.keys.boots(record.launch),
         command=command_line(spec, record),
+        independent=spec.cells is not None,
     )

@@ -16,6 +16,7 @@ from outlast.jobs.see_off import end_what_is_left
 from outlast.jobs.submit import start
 from outlast.jobs.world import World
 from outlast.results.status import Status, status_of
+from outlast.results.sweep import cells_that_run
 from outlast.spec.spec import Spec
 
 EXPIRED_LATE_SECONDS = 300.0
@@ -74,7 +75,9 @@ def _mend(
     elif launch_state.condition is Condition.REFUSED:
         why = f"no machine can be had {launch_state.why}"
         final = life.final(at.head, State.FAILED, now, reason=why, refused=True)
-    elif stopping and (launch_state.condition in (Condition.ABSENT, Condition.WAITING) or not _trains(at.head)):
+    elif stopping and (
+        launch_state.condition in (Condition.ABSENT, Condition.WAITING) or not _trains(job, record, at.head)
+    ):
         final = life.final(at.head, State.STOPPED, now)
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
@@ -94,8 +97,10 @@ def _mend(
     return at, launch_state
 
 
-def _trains(head: Head) -> bool:
+def _trains(job: Job, record: LaunchRecord, head: Head) -> bool:
     """Somebody has begun an attempt and may have something to save. Who begins one now finds that head has changed."""
+    if record.cells is not None:
+        return bool(cells_that_run(job.folder, record))
     attempt = head.attempts.get(str(head.attempt))
     return attempt is not None and attempt.ended_at is None and attempt.launch == head.launch
 

@@ -156,6 +156,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
         config=checked.inputs.config,
         links=checked.inputs.links,
         drill=asked.drill,
+        cells=asked.cells,
+        workers=asked.workers,
         **checked.fields,
     )
     return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes)

@@ -12,7 +12,7 @@ from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
 from outlast.folder import life
 from outlast.folder.content import select
 from outlast.folder.folder import HeadAt, nonce
-from outlast.folder.records import Head, State
+from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.rent_again import machine_again, max_cost_again
@@ -126,26 +126,45 @@ def _relaunch(
     max_run_seconds: float | None,
     changes: Mapping[str, Any],
 ) -> bool:
-    """Record, index, head, old launch stopped, new one started. False: somebody else wrote head first."""
+    """Of a sweep: what has not succeeded yet. False: somebody else wrote head first."""
     previous = job.folder.read_launch(at.head.launch)
-    values = _secrets(world, job, spec)
     chosen = select(at.head, checkpoint).name if checkpoint else ""
     now = job.folder.store.now()
     machine = machine_again(world, previous, changes)
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
-    asked = replace(spec, machine=machine, max_cost_usd=limit)
+    asked = replace(spec, machine=machine, max_cost_usd=limit, workers=previous.workers)
     asked = asked if max_run_seconds is None else replace(asked, max_run_seconds=max_run_seconds)
+    return relaunch(
+        world,
+        job,
+        spec,
+        at,
+        previous,
+        asked,
+        resume_from=chosen,
+        args=args if args is not None else previous.args,
+        bundle=at.head.bundle,
+        cells=replace(previous.cells, failed_too=True) if previous.cells is not None else None,
+    )
+
+
+def relaunch(
+    world: World, job: Job, spec: Spec, at: HeadAt, previous: LaunchRecord, asked: Spec, **changes: object
+) -> bool:
+    """Record, index, head, old launch stopped, new one started. False: somebody else wrote head first.
+
+    `asked`: the spec as this launch is to have it; `changes`: fields of its record.
+    """
+    values = _secrets(world, job, spec)
     record = launch_record(
         job,
         at.head.launch + 1,
         previous.engine,
         asked,
-        now,
+        job.folder.store.now(),
         place=world.engine(previous.engine).capabilities.place,
         agent=agent_for(world, job, previous.engine),
-        resume_from=chosen,
-        args=args if args is not None else previous.args,
-        bundle=at.head.bundle,
+        **changes,
     )
     keep_for(world, job, spec, record.id, values)
     index(job, spec, record)

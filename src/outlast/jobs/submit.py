@@ -1,8 +1,8 @@
 """Half a submit is either nothing or a job that can be submitted again.
 
-The order of writes: bundle, spec, what it begins with of another job, launch record, secrets (outside of the home), index, head, then
-the engine's start. Each names only what is there already. All but head are create-only, and who finds one there uses it: the second
-submit of a job never mixes its own flags with the first one's.
+The order of writes: bundle, spec, a sweep's cells, what it begins with of another job, launch record, secrets (outside of the home),
+index, head, then the engine's start. Each names only what is there already. All but head are create-only, and who finds one there uses
+it: the second submit of a job never mixes its own flags with the first one's.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, UsageError
 from outlast.folder import layout, life
 from outlast.folder.folder import nonce
+from outlast.folder.layout import SweepKeys
 from outlast.folder.publish import publish
-from outlast.folder.records import Head, LaunchRecord, State
+from outlast.folder.records import Head, LaunchRecord, State, SweepLaunch
+from outlast.folder.sweep_records import Grid
 from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
 from outlast.jobs.elsewhere import is_elsewhere
@@ -65,20 +67,24 @@ def submit_many(world: World, many: Iterable[Asked]) -> list[Submitted]:
     return submitted
 
 
-def carry_out(world: World, planned: Plan) -> Submitted:
+def carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitted:
     add_names(world.cache_dir, [planned.spec.job])
-    return _carry_out(world, planned)
+    return _carry_out(world, planned, grid)
 
 
-def _carry_out(world: World, planned: Plan) -> Submitted:
+def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitted:
+    """`grid`: the cells of a sweep."""
     job = Job.of(planned.home, planned.spec.job)
     world.remember_home(planned.home)
     spec, there = _spec(job, planned.spec)
+    if grid is not None:
+        job.folder.create(SweepKeys(job.id).grid(grid.number), grid)
     adopted = adopt(world, job, spec)
     bring_trained(job, spec)
     place = world.engine(spec.engine).capabilities.place
     agent = agent_for(world, job, spec.engine)
-    record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place, agent=agent)
+    cells = SweepLaunch(grids=1) if spec.cells is not None else None
+    record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place, agent=agent, cells=cells)
     keep_for(world, job, spec, record.id, planned.secrets)
     index(job, spec, record)
     prune = settle(world, job, spec, planned, there=there)

@@ -6,11 +6,12 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, TypeVar
 
-from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
+from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.agent.serve import serve
 from outlast.clock import SYSTEM
 from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
@@ -94,6 +95,8 @@ def _boot(
         files.create(paths.up)
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
         return EXIT_AGENT_DONE  # the job was deleted
+    if spec.cells is not None:
+        return _work(paths, told, folder, spec, launch, on_up)
     child = _child(paths, told, folder, spec, launch)
     _patiently(lambda: on_up(folder), told)
     files.create(paths.up)
@@ -114,6 +117,41 @@ def _boot(
             _notifier(paths, told, folder, spec).tell_end()
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
+
+
+def _work(
+    paths: MachineDir,
+    told: Assignment,
+    folder: Folder,
+    spec: Spec,
+    launch: LaunchRecord,
+    on_up: Callable[[Folder], None],
+) -> int:
+    """Cells of a sweep, one after another."""
+    from outlast.agent.sweep import Leaving, work
+    from outlast.machine.bench import MachineBench
+
+    def child(cell: Spec, record: LaunchRecord) -> ProcessChild:
+        return _child(paths, replace(told, job=cell.job), folder, cell, record)
+
+    _patiently(lambda: on_up(folder), told)
+    files.create(paths.up)
+    leaving = work(
+        folder=folder,
+        spec=spec,
+        launch=launch,
+        worker=told.rank,
+        machine=told.machine,
+        bench=MachineBench(paths, child, SYSTEM),
+        clock=SYSTEM,
+        random=folder.random,
+    )
+    if leaving is Leaving.DONE:
+        if spec.notify:
+            _notifier(paths, told, folder, spec).tell_end()
+        secrets.forget_launch(paths.path.parents[3], told.launch_id)
+        return EXIT_AGENT_DONE
+    return EXIT_AGENT_AGAIN if leaving is Leaving.AGAIN else EXIT_AGENT_SPARE
 
 
 def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> ProcessChild:

@@ -180,6 +180,27 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """The job is many: its cells run, each as a job of its own, with the parameters of its grids."""
+
+    per_machine: int = 1
+    """How many cells run side by side on one machine."""
+
+    search: str = ""
+    """Who chooses parameters: empty: every combination is asked for; `random`, `sobol`, `tpe`."""
+
+    seed: int = 0
+    metric: str = ""
+    """What a search looks at, and what results are sorted by; empty: the first that cells log."""
+
+    goal: str = ""
+    """`min` or `max`; empty: by the metric's name."""
+
+    early: str = ""
+    """How bad cells are ended early: empty: they are not; `asha`, `median`."""
+
+
+@dataclass(frozen=True)
 class Spec:
     job: str
     name: str
@@ -246,5 +267,10 @@ class Spec:
     evaluation: Evaluation | None = None
     drill: Drill | None = None
     sweep: str = ""
+    """The sweep whose cell this is."""
+
+    cells: Sweep | None = None
+    """This is a sweep; None: one training."""
+
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What later versions add without a new format; ignored by this one."""

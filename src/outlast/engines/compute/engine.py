@@ -18,7 +18,7 @@ from outlast.engines.compute.heard import Heard, hear
 from outlast.engines.compute.requests import or_none, request_id, told
 from outlast.engines.compute.shell import ssh_command
 from outlast.engines.compute.variants import variants
-from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.errors import NoCapacity, OutlastError, StoreUnavailable, UsageError
 from outlast.google.compute import ComputeClient
 from outlast.google.compute_building import BuildingClient
@@ -29,6 +29,7 @@ from outlast.google.transport import Transport
 from outlast.spec.spec import Machine, Rented
 
 PLATFORM = "linux-x86_64"
+ROOM_DEFAULT = 4
 WORKERS_MAX = 1000
 CPUS_MAX = 416
 STOP_SECONDS_MAX = 900.0
@@ -78,6 +79,9 @@ class ComputeEngine:
             raise UsageError(
                 "it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one"
             )
+
+    def room(self, machine: Machine) -> Room:
+        return Room(ROOM_DEFAULT, "unless `--parallel` says more")
 
     # Start.
 

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from outlast.engines.engine import Room
 from outlast.errors import NoCapacity, UsageError
 from outlast.host import system
 from outlast.spec.spec import Machine
@@ -37,6 +38,15 @@ class Capacity:
                 state="nothing was started",
                 hint=f"`--gpus {len(self.gpus) // workers}`, or `{GPUS}=N` if they are there and were not found",
             )
+
+
+    def room(self, machine: Machine) -> Room:
+        """What it has in all, whoever has it now."""
+        by_cpus = self.cpus // machine.cpus
+        by_gpus = len(self.gpus) // machine.gpus if machine.gpus else by_cpus
+        if by_gpus < by_cpus:
+            return Room(by_gpus, f"this machine's {_count(len(self.gpus), 'GPU')}")
+        return Room(by_cpus, f"this machine's {_count(self.cpus, 'CPU')}")
 
 
 class Slots:

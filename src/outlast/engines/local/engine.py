@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from outlast.clock import Clock
-from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.engines.local import capacity, ending
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
@@ -70,6 +70,9 @@ class LocalEngine:
             # No condition: who starts it twice writes the same, and the supervisor takes it up once.
             files.put(self.paths.incoming_order(launch.id), encode_order(order))
             self.bell.ring()
+
+    def room(self, machine: Machine) -> Room:
+        return capacity.this_machine(os.environ, gpus=machine.gpus > 0).room(machine)
 
     def _by_own_clock(self, launch: Launch) -> Launch:
         """A deadline is meant by the home's clock, and this computer's may be wrong by a day."""
@@ -171,7 +174,8 @@ class LocalEngine:
             for directory in found.values()
             if (process := directory.init_process()) is not None and process.alive()
         ]
-        up = len(running) == launch.workers and all(directory.up.exists() for directory in running)
+        wanted = 1 if launch.independent else launch.workers
+        up = len(running) >= wanted and all(directory.up.exists() for directory in running)
         return LaunchState(
             Condition.RUNNING if up else Condition.STARTING,
             machines=tuple(f"{launch.id}-{directory.path.name}" for directory in running),

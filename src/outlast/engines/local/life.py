@@ -49,6 +49,11 @@ class Rank:
         self.sweeps = 0
         self.sweep_at = 0.0
         self.restart_at: float | None = None
+        self.spare = False
+        """Nobody needs to take its place."""
+
+        self.given_back = False
+        """Somebody else has its slot."""
 
 
 class Life:
@@ -70,37 +75,46 @@ class Life:
         return self.order.launch.id
 
     def begin(self, gpus: list[tuple[str, ...] | None]) -> None:
-        launch = self.order.launch
-        for number, devices in enumerate(gpus):
-            assignment = Assignment(
-                home=launch.home,
-                job=launch.job,
-                launch=launch.launch,
-                launch_id=launch.id,
-                rank=number,
-                workers=launch.workers,
-                boot=1,
-                deadline_at=launch.deadline_at,
-                cpus=launch.machine.cpus,
-                gpus=devices,
-                environ=self.order.environ,
-                labels=launch.labels,
-            )
-            self.ranks.append(Rank(assignment))
+        """Of workers that are independent of each other some may begin now, and others later."""
+        new = [Rank(self._assignment(number, devices)) for number, devices in enumerate(gpus, len(self.ranks))]
+        self.ranks += new
         # All directories before the first process: a successor that finds fewer knows that nothing has begun.
         try:
-            for rank in self.ranks:
+            for rank in new:
                 machines.prepare(self._directory(rank), rank.next)
         except OSError as error:
             self.stop(End(Condition.BOOT_FAILED, f"no directory for its machine: {error}"))
             return
-        for rank in self.ranks:
+        for rank in new:
             self._fork(rank)
+
+    def _assignment(self, number: int, devices: tuple[str, ...] | None) -> Assignment:
+        launch = self.order.launch
+        return Assignment(
+            home=launch.home,
+            job=launch.job,
+            launch=launch.launch,
+            launch_id=launch.id,
+            rank=number,
+            workers=launch.workers,
+            boot=1,
+            deadline_at=launch.deadline_at,
+            cpus=launch.machine.cpus,
+            gpus=devices,
+            environ=self.order.environ,
+            labels=launch.labels,
+        )
+
+    def wants_more(self) -> bool:
+        """Some of its workers have not begun yet, and are needed."""
+        begun = len(self.ranks) == self.order.launch.workers
+        return not begun and self.end is None and not any(rank.spare for rank in self.ranks)
 
     def adopt(self) -> bool:
         """Takes up what an earlier supervisor left; False: nothing had begun, and it can be queued again."""
         found = self.paths.newest_machines(self.id)
-        if set(found) != set(range(self.order.launch.workers)):
+        begun = len(found) if self.order.launch.independent else self.order.launch.workers
+        if not found or set(found) != set(range(begun)):
             return False
         try:
             self.ranks = [Rank(_after(found[number].read_assignment())) for number in sorted(found)]
@@ -164,6 +178,13 @@ class Life:
             due.append(late)
         return min(due, default=None)
 
+    def given_back(self) -> list[Rank]:
+        """Those whose slots are free from now on; each is told once."""
+        found = [rank for rank in self.ranks if not rank.given_back and (rank.spare or self.over())]
+        for rank in found:
+            rank.given_back = True
+        return found
+
     def over(self) -> bool:
         """Nothing of it is alive, and nothing will be."""
         return self.end is not None and not self.living() and not any(rank.remains for rank in self.ranks)
@@ -186,6 +207,9 @@ class Life:
             self.clear_at = self.clock.monotonic() + DONE_GRACE_SECONDS
             for other in self.ranks:
                 other.restart_at = None
+        if self.end is None and directory.left_spare() and not all(one.spare or one is rank for one in self.ranks):
+            rank.spare = True
+            return
         if self.end is None and rank.next.failed_boots >= FAILED_BOOTS_MAX:
             why = machines.log_tail(directory) or "it left no word"
             self.stop(

@@ -165,14 +165,28 @@ class Supervisor:
 
     def _fill(self) -> None:
         """Strictly in order: who asks for much is not overtaken for ever by those who ask for little."""
+        if not all(self._grow(life) for life in self.lives.values() if life.wants_more()):
+            return
         while (order := self.queue.first()) is not None:
-            gpus = self.slots.take(order.launch.machine, order.launch.workers)
+            gpus = self.slots.take(order.launch.machine, 1 if order.launch.independent else order.launch.workers)
             if gpus is None:
                 return
             self.queue.remove(order.launch.id)
             life = Life(self.paths, order, self.machines, self.clock)
             life.begin(gpus)
             self._live(life)
+            if not self._grow(life):
+                return
+
+    def _grow(self, life: Life) -> bool:
+        """Workers that need no others begin one by one. False: some have to wait."""
+        while life.wants_more():
+            gpus = self.slots.take(life.order.launch.machine, 1)
+            if gpus is None:
+                return False
+            life.begin(gpus)
+            self._watch(life)
+        return True
 
     def _live(self, life: Life) -> None:
         self.lives[life.id] = life
@@ -193,6 +207,7 @@ class Supervisor:
         for life in list(self.lives.values()):
             due = life.tend()
             self._watch(life)
+            self._give_back(life)
             if life.over():
                 self._bury(life)
             elif due is not None:
@@ -209,12 +224,15 @@ class Supervisor:
 
     def _bury(self, life: Life) -> None:
         del self.lives[life.id]
-        for rank in life.ranks:
-            self.slots.give(life.order.launch.machine, rank.next.gpus)
+        self._give_back(life)
         self.books.close(life.id, life.end or End())
         self._graves.append(life)
         if len(self._graves) >= GRAVES_MAX or life.bulky():
             self._dig()
+
+    def _give_back(self, life: Life) -> None:
+        for rank in life.given_back():
+            self.slots.give(life.order.launch.machine, rank.next.gpus)
 
     def _dig(self) -> None:
         """Directories of machines are removed when nobody waits for one, or a heap of them is there: while jobs come in

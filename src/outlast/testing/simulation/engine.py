@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.errors import OutlastError
 from outlast.spec.spec import Machine
 from outlast.testing.simulation.clock import EPOCH
@@ -183,6 +183,9 @@ class SimulatedEngine:
     def __init__(self, world: World, who: str) -> None:
         self._world = world
         self._who = who
+
+    def room(self, machine: Machine) -> Room:
+        return Room(machine.cpus, "a simulation")
 
     def check(self, machine: Machine, workers: int) -> None:
         return

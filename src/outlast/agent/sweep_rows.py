@@ -1,0 +1,109 @@
+"""The rows of the cells that this worker has ended: gathered, and written to the home in segments that are rewritten until full."""
+
+from __future__ import annotations
+
+from outlast.clock import Clock
+from outlast.errors import Damaged, KeyMissing, NewerFormat
+from outlast.folder.evaluation import last_metrics
+from outlast.folder.folder import Folder
+from outlast.folder.records import Attempt, Cause, Head, State
+from outlast.folder.sweep import EARLY, ROWS_MAX, SweepFolder
+from outlast.folder.sweep_records import Row
+
+WRITE_SECONDS = 0.5
+"""So long rows are gathered while one cell follows another."""
+
+TAKEN = (Cause.PREEMPTED, Cause.KILLED)
+
+
+class Rows:
+    def __init__(self, sweep: SweepFolder, machine: str, clock: Clock) -> None:
+        self.sweep = sweep
+        self.machine = machine
+        self.clock = clock
+        segments = sweep.segments(machine)  # of an earlier life of this agent
+        self._number = max(segments, default=1)
+        self._rows = segments.get(self._number, [])
+        self._written = len(self._rows)
+        self._written_at = clock.monotonic() - self._gap_seconds
+
+    @property
+    def _gap_seconds(self) -> float:
+        return max(WRITE_SECONDS, self.sweep.store.rewrite_seconds)
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+
+    def write_if_due(self) -> None:
+        if self._written < len(self._rows) and self.clock.monotonic() - self._written_at >= self._gap_seconds:
+            self.write()
+
+    def write(self) -> None:
+        """All that are there by now."""
+        if self._written == len(self._rows):
+            return
+        wait = self._written_at + self.sweep.store.rewrite_seconds - self.clock.monotonic()
+        if wait > 0:
+            self.clock.sleep(wait)
+        self.sweep.write_rows(self.machine, self._number, self._rows)
+        self._written, self._written_at = len(self._rows), self.clock.monotonic()
+        if len(self._rows) >= ROWS_MAX:
+            self._number, self._rows, self._written = self._number + 1, [], 0
+
+
+def row_of(folder: Folder, cell: int, launch: int, turn: int, *, boot_seconds: float) -> Row:
+    """From what is committed: whoever makes it, now or after a death, makes the same. `boot_seconds`: paid for before its first attempt."""
+    try:
+        head = folder.read_head().head
+    except (Damaged, NewerFormat) as error:
+        return Row(cell, State.FAILED.value, launch, turn, reason=error.message)
+    attempts = [head.attempts[number] for number in sorted(head.attempts, key=int)]
+    usd = _usd_by_worker(attempts, boot_seconds)
+    return Row(
+        cell=cell,
+        state=EARLY if head.early else head.state.value,
+        launch=launch,
+        turn=turn,
+        started_at=attempts[0].started_at if attempts else None,
+        ended_at=head.ended_at,
+        seconds=round(sum(_seconds(one) for one in attempts), 3),
+        attempts=len(attempts),
+        preemptions=sum(1 for one in attempts if one.cause in TAKEN),
+        step=_step(head),
+        exit_code=head.exit_code,
+        reason=head.reason,
+        usd=round(sum(usd.values()), 6),
+        usd_by_worker=usd,
+        metrics=_metrics(folder, head),
+    )
+
+
+def _usd_by_worker(attempts: list[Attempt], boot_seconds: float) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for number, one in enumerate(attempts):
+        seconds = _seconds(one) + (boot_seconds if number == 0 else 0.0)
+        if one.usd_per_hour:
+            who = f"{one.launch}-{worker_of(one.machine)}"
+            found[who] = round(found.get(who, 0.0) + seconds * one.usd_per_hour / 3600, 6)
+    return found
+
+
+def worker_of(machine: str) -> str:
+    """`<launch id>-<worker>-<boot>`: the middle one."""
+    return machine.rpartition("-")[0].rpartition("-")[2]
+
+
+def _seconds(attempt: Attempt) -> float:
+    return max(0.0, (attempt.ended_at or attempt.started_at) - attempt.started_at)
+
+
+def _step(head: Head) -> int | None:
+    steps = [one.step for one in head.attempts.values() if one.step is not None]
+    return max([*steps, head.best_step], default=None) if steps or head.best_step >= 0 else None
+
+
+def _metrics(folder: Folder, head: Head) -> dict[str, float]:
+    try:
+        return last_metrics(folder, head.attempt)
+    except KeyMissing:
+        return {}

@@ -1,0 +1,214 @@
+"""Submitting a sweep: its cells are one record, and the same sweep submitted again begins only what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from outlast.errors import KeyMissing, UsageError
+from outlast.folder.cells import Cells
+from outlast.folder.layout import SweepKeys
+from outlast.folder.records import LaunchRecord, SweepLaunch
+from outlast.folder.sweep import GOOD, SweepFolder
+from outlast.folder.sweep_records import Grid, Row, Source
+from outlast.jobs.job import Job
+from outlast.jobs.plan import Plan
+from outlast.jobs.resume import relaunch
+from outlast.jobs.submit import Submitted, carry_out, start
+from outlast.jobs.world import World
+from outlast.spec.record import plain
+from outlast.spec.spec import Spec, Sweep
+from outlast.spec.sweep.expand import expansion
+from outlast.spec.sweep.space import space
+
+CELLS_MAX = 999_999
+GRID = Sweep()
+RERUNS = ("failed", "all", "none")
+MAY_DIFFER = frozenset(
+    {"args", "bundle", "submitted_at", "provenance", "machine", "workers", "labels", "max_run_seconds", "max_cost_usd"}
+)
+"""What a later submit of the same sweep may have otherwise; the rest is what its cells have in common."""
+
+
+@dataclass(frozen=True)
+class SweepAsked:
+    """The cells, before they are checked."""
+
+    document: Any
+    where: str
+    """What the document is called in an error."""
+
+    cells: Sweep = GRID
+    trials: int | None = None
+    """How many cells a search has."""
+
+    sources: tuple[Source, ...] = ()
+    parallel: int | None = None
+    rerun: str = ""
+    """Which of the cells that have ended are begun again: `failed`, `all`, `none`; empty: `failed`, if the code is the same."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """What a sweep that is there already would do when it is submitted again."""
+
+    job: Job
+    spec: Spec
+    previous: LaunchRecord
+    running: bool
+    changed_code: bool
+    new: tuple[int, ...]
+    """Cells of the document that the sweep does not have yet, from 0."""
+
+    rows: Mapping[int, Row]
+    missing: int
+    """Cells that never ended."""
+
+    @property
+    def failed(self) -> int:
+        return sum(1 for row in self.rows.values() if row.state not in GOOD)
+
+    def to_do(self, rerun: str) -> int:
+        again = {"all": len(self.rows), "failed": self.failed, "none": 0}[rerun]
+        return len(self.new) + self.missing + again
+
+
+def count_cells(asked: SweepAsked) -> int:
+    """Checked: every mistake in the document is found here."""
+    if asked.cells.search:
+        space(asked.document, asked.where)
+        cells = asked.trials or 0
+        if cells < 1:
+            raise UsageError(
+                f"`--search {asked.cells.search}` needs to know how many cells to try", hint="`--trials 50`"
+            )
+    else:
+        if asked.trials is not None:
+            raise UsageError("`--trials` says how many cells a search has", hint="add `--search random`")
+        cells = len(expansion(asked.document, asked.where))
+    cells *= len(asked.sources) or 1
+    if not 1 <= cells <= CELLS_MAX:
+        problem = "has no cell: a list in it is empty" if not cells else f"has {cells:,} cells"
+        raise UsageError(f"`{asked.where}` {problem}", hint=f"a sweep has between 1 and {CELLS_MAX:,}")
+    return cells
+
+
+def first_grid(asked: SweepAsked, args: tuple[str, ...], now: float) -> Grid:
+    return Grid(1, 1, count_cells(asked), asked.document, args, sources=asked.sources, submitted_at=now)
+
+
+def submit_sweep(world: World, planned: Plan, asked: SweepAsked) -> Submitted:
+    """One that is not there yet."""
+    return carry_out(world, planned, first_grid(asked, planned.spec.args, planned.spec.submitted_at))
+
+
+def look_again(world: World, planned: Plan, asked: SweepAsked) -> Again | None:
+    """What is there under the sweep's name; None: nothing, or half a submit, which is submitted again."""
+    job = Job.of(planned.home, planned.spec.job)
+    try:
+        head = job.folder.read_head().head
+    except KeyMissing:
+        return None
+    spec = job.folder.read_spec()
+    _check_alike(spec, planned.spec)
+    assert spec.cells is not None
+    folder = SweepFolder(job.folder)
+    cells = folder.cells(spec.cells)
+    previous = job.folder.read_launch(head.launch)
+    turn = previous.cells.turn if previous.cells is not None else 1
+    rows = folder.rows(turn)
+    return Again(
+        job,
+        spec,
+        previous,
+        running=not head.state.final,
+        changed_code=head.bundle != planned.spec.bundle,
+        new=_new(cells, planned.spec.args, asked, count_cells(asked)),
+        rows=rows,
+        missing=len(cells) - len(rows),
+    )
+
+
+def submit_again(world: World, planned: Plan, asked: SweepAsked, again: Again, rerun: str) -> None:
+    """Grid, then a new launch."""
+    job, spec, previous = again.job, again.spec, again.previous
+    while True:
+        at = job.folder.existing_head()
+        if not at.head.state.final:
+            start(world, job, spec, at.head)
+            return
+        grids = SweepFolder(job.folder).grids()
+        if again.new and not _is_in(grids, again, planned.spec.args):
+            last = grids[-1]
+            count = count_cells(asked)
+            grid = Grid(
+                last.number + 1,
+                last.first + last.cells,
+                len(again.new),
+                asked.document,
+                planned.spec.args,
+                only=None if len(again.new) == count else again.new,
+                sources=asked.sources,
+                submitted_at=job.folder.store.now(),
+            )
+            if not job.folder.create(SweepKeys(job.id).grid(grid.number), grid):
+                raise UsageError(
+                    f"sweep `{job.id}` was given other cells at this moment",
+                    state="nothing was started",
+                    hint="the same command again sees them",
+                )
+            grids.append(grid)
+        turn = previous.cells.turn if previous.cells is not None else 1
+        cells = SweepLaunch(grids=len(grids), turn=turn + 1 if rerun == "all" else turn, failed_too=rerun != "none")
+        wanted = replace(planned.spec, workers=planned.spec.workers)
+        if relaunch(world, job, spec, at, previous, wanted, bundle=planned.spec.bundle, cells=cells):
+            return
+
+
+def _is_in(grids: list[Grid], again: Again, args: tuple[str, ...]) -> bool:
+    """A submit that was killed after it had written them."""
+    return any(grid.number > (again.previous.cells.grids if again.previous.cells else 1) for grid in grids)
+
+
+def _new(cells: Cells, args: tuple[str, ...], asked: SweepAsked, count: int) -> tuple[int, ...]:
+    """By what they are: arguments and parameters, whatever their order in the file."""
+    if asked.cells.search:
+        return tuple(range(len(cells), count))
+    known = {_identity(cells.args(cell), cells.params(cell)) for cell in cells}
+    grid = Grid(1, 1, count, asked.document, args, sources=asked.sources)
+    asked_for = Cells([grid], asked.cells)
+    return tuple(
+        number - 1 for number in asked_for if _identity(asked_for.args(number), asked_for.params(number)) not in known
+    )
+
+
+def _identity(args: tuple[str, ...], params: Mapping[str, Any]) -> str:
+    return json.dumps([sorted(args), params.get("ref")])
+
+
+def _check_alike(there: Spec, asked: Spec) -> None:
+    if there.cells is None:
+        raise UsageError(
+            f"there is a job `{there.job}` already, and it is no sweep",
+            state="nothing was started, nothing is being spent",
+            hint="name the sweep otherwise: `--name`, or `--job-id`",
+        )
+    before, now = plain(there), plain(asked)
+    differ = [name for name in before if name not in MAY_DIFFER and before[name] != now.get(name)]
+    if differ:
+        raise UsageError(
+            f"sweep `{there.job}` is there already, with {_words(differ)} of its own",
+            state="nothing was started, nothing is being spent",
+            hint="submit it as it was, or under another name: what its cells have in common does not change",
+        )
+
+
+def _words(names: list[str]) -> str:
+    named = [f"another `{name}`" for name in names]
+    return ", ".join(named[:-1]) + (" and " if len(named) > 1 else "") + named[-1]
+
+
+def rows_in_order(rows: Mapping[int, Row]) -> Iterator[Row]:
+    return (rows[cell] for cell in sorted(rows))

@@ -1,0 +1,68 @@
+"""A machine's place for the cells of a sweep, one after another: its directory, cleared in between."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from outlast.agent.child import Child
+from outlast.agent.sweep import Held
+from outlast.clock import Clock
+from outlast.folder.records import LaunchRecord
+from outlast.host import files
+from outlast.host.machine_dir import MachineDir
+from outlast.machine.trainer import ProcessChild
+from outlast.spec.spec import Spec
+
+HELD = "cell.json"
+STAYS = frozenset(
+    {
+        HELD,
+        "machine.json",
+        "init.json",
+        "agent.json",
+        "up",
+        "left.json",
+        "notice.json",
+        "machine.log",
+        "orders",
+        "tidings",
+    }
+)
+"""What is the machine's. All else is of the cell that it was at."""
+
+
+class MachineBench:
+    def __init__(
+        self, paths: MachineDir, make_child: Callable[[Spec, LaunchRecord], ProcessChild], clock: Clock
+    ) -> None:
+        self.paths = paths
+        self.clock = clock
+        self._make_child = make_child
+
+    def held(self) -> Held | None:
+        document = files.read_json(self.paths.path / HELD)
+        return Held(document["cell"], document["number"]) if isinstance(document, dict) else None
+
+    def take_up(self, held: Held) -> None:
+        """The cell before has ended, and with it all its processes: init ended whatever its trainer had left."""
+        for name in os.listdir(self.paths.path):
+            if name not in STAYS:
+                files.remove(self.paths.path / name)
+        files.put_json(self.paths.path / HELD, {"cell": held.cell, "number": held.number})
+
+    def put_down(self) -> None:
+        files.remove(self.paths.path / HELD)
+
+    def child(self, spec: Spec, launch: LaunchRecord) -> Child:
+        return self._make_child(spec, launch)
+
+    def close(self, child: Child) -> None:
+        assert isinstance(child, ProcessChild)
+        child.close()
+
+    def notice(self) -> float | None:
+        document = files.read_json(self.paths.notice)
+        if not isinstance(document, dict):
+            return None
+        return float(document["leave_by_monotonic"]) - self.clock.monotonic()
