@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from outlast.errors import UsageError
+from outlast.spec.managing import Managing
 from outlast.spec.names import shown
 
 SHUT_DOWN = "AI Platform was shut down on 2025-01-31"
@@ -80,24 +81,6 @@ CLUSTERS = {
 }
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The older options, as they were typed; what is empty was not."""
-
-    scale_tier: str = ""
-    master_type: str = ""
-    worker_type: str = ""
-    worker_count: int | None = None
-    server_type: str = ""
-    server_count: int | None = None
-
-    @property
-    def given(self) -> bool:
-        return any((self.scale_tier, self.master_type, self.worker_type, self.server_type)) or not (
-            self.worker_count is None and self.server_count is None
-        )
-
-
 def read_tier(text: str) -> str:
     tier = text.strip().upper().replace("-", "_")
     if tier not in TIERS:
@@ -121,9 +104,9 @@ def machine_of(text: str) -> Meant:
     )
 
 
-def cluster_of(asked: Asked) -> tuple[Cluster, tuple[str, ...]]:
+def cluster_of(asked: Managing) -> tuple[Cluster, tuple[str, ...]]:
     """What it is now, and a note for each name that became another."""
-    tier = asked.scale_tier or ("CUSTOM" if asked.given else "BASIC")
+    tier = asked.scale_tier or "CUSTOM"
     if tier != "CUSTOM":
         _refuse_parts(asked, tier)
         cluster = CLUSTERS[tier]
@@ -167,7 +150,7 @@ def _tier_notes(tier: str, cluster: Cluster) -> list[str]:
     return [f"`--scale-tier {tier}` is {', '.join(parts)} now{why}"]
 
 
-def _refuse_parts(asked: Asked, tier: str) -> None:
+def _refuse_parts(asked: Managing, tier: str) -> None:
     """A tier says all of it."""
     given = {
         "--master-type": asked.master_type,

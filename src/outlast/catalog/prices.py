@@ -22,13 +22,17 @@ class Price:
     estimated: tuple[str, ...] = ()
     """Those of its parts that stand in no list that was read."""
 
+    management: float = 0.0
+    """What a service asks for that runs the machine."""
+
     @property
     def total(self) -> float:
-        return round(self.machine + self.gpus + self.disk + self.address, 5)
+        return round(self.machine + self.gpus + self.disk + self.address + self.management, 5)
 
     def parts(self) -> dict[str, float]:
         """Those that cost anything."""
         parts = {"machine": self.machine, "gpus": self.gpus, "disk": self.disk, "address": self.address}
+        parts["management"] = self.management
         return {name: round(usd, 5) for name, usd in parts.items() if usd}
 
 

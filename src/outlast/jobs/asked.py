@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from outlast.spec.containing import Containing
+from outlast.spec.managing import Managing
 from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill, Sweep
 
 
@@ -49,6 +50,9 @@ class Asked:
     max_cost_usd: float | None = None
     force: bool = False
     """The catalog's objections are passed over."""
+
+    managed: Managing = Managing()
+    """Of a service that runs machines for us."""
 
     said: tuple[str, ...] = ()
     """Options about rented machines that were typed: an engine that has its machines refuses them."""

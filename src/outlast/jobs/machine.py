@@ -26,6 +26,15 @@ class Found:
 
 
 def find_machine(world: World, asked: Asked, engine: Engine) -> Found:
+    if engine.capabilities.contained:
+        from outlast.jobs.rent_contained import rent_contained
+
+        return rent_contained(world, asked)
+    if asked.managed.said:
+        raise UsageError(
+            f"`{asked.managed.said[0]}` is about jobs that a service runs, and `--on {engine.name}` has no such",
+            hint=f"`--on vertex`, or leave `{asked.managed.said[0]}` out",
+        )
     if engine.capabilities.rents:
         from outlast.jobs.rent import rent  # the catalog costs those nothing who rent nothing
 

@@ -61,7 +61,7 @@ def rent(world: World, asked: Asked) -> Found:
             f"image `{image.path}` is {image.architecture}, and `{choice.machine.name}` is not",
             hint="another `--image`, or another `--machine-type`",
         )
-    account, account_note = _account(world, ProjectApis(transport, project), asked.service_account)
+    account, account_note = account_for(world, ProjectApis(transport, project), asked.service_account)
     disk_gb = _disk_gb(asked.disk_gb, image.disk_gb, choice)
     rented = Rented(
         project=project,
@@ -82,12 +82,12 @@ def rent(world: World, asked: Asked) -> Found:
     machine = in_region(Machine(choice.machine.cpus, choice.gpus, rented), rented.regions[0], narrow=False)
     assert machine.rented is not None
     if asked.max_cost_usd is not None:
-        _check_max_cost(asked.max_cost_usd, machine.rented)
+        check_max_cost(asked.max_cost_usd, machine.rented)
     notes = tuple(note for note in (*choice.notes, image.note, account_note) if note)
     return Found(machine, notes, image.python)
 
 
-def _account(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:
+def account_for(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:
     """As whom its machines run, and what there is to say about that. One that is not there fails the launch, so it is said before."""
     email = given or apis.account_email(roles.RUNNER_ACCOUNT)
     try:
@@ -111,7 +111,7 @@ def _account(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:
     raise UsageError(missing, state="nothing was started, nothing is being spent", hint=hint)
 
 
-def _check_max_cost(max_cost_usd: float, rented: Rented) -> None:
+def check_max_cost(max_cost_usd: float, rented: Rented) -> None:
     """It must be possible to keep it, and to work for it."""
     if not rented.usd_per_hour:
         raise UsageError(
@@ -165,6 +165,10 @@ def in_region(machine: Machine, region: str, *, narrow: bool = True) -> Machine:
 def quoted(machine: Machine, region: str, *, spot: bool) -> Price | None:
     """What an hour of it costs; None: the catalog does not know."""
     assert machine.rented is not None
+    if machine.rented.service:
+        from outlast.jobs.quote_contained import quoted_contained
+
+        return quoted_contained(machine, region, spot=spot)
     rented, known = machine.rented, catalog()
     machine_type = known.machine(rented.machine_type)
     gpu = next((one for one in known.gpus.values() if one.cloud_name == rented.accelerator), None)
