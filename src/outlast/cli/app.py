@@ -38,6 +38,7 @@ COMMANDS = (
     "completion",
     "secret",
     "image",
+    "container",
     "emulator",
 )
 """In the order in which they are met."""

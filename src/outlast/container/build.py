@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from outlast.clock import SYSTEM, Clock
 from outlast.container.kept import Kept, key_of
@@ -25,14 +25,31 @@ TAG_SECONDS = 3600.0
 """So long it is remembered what a base image's tag means; `anew` asks again. A registry on this computer is always asked."""
 
 GIVEN_MAX = 2000
+OWN_TAG_DIGITS = 16
 
 Connect = Callable[[str], Registry]
 """Of a host's name."""
 
 
+class Target(Protocol):
+    """Where an image goes: a registry, or a directory. See `registry.Registry` for what each promises."""
+
+    host: str
+
+    def manifest_digest(self, path: str, wanted: str) -> str: ...
+
+    def put_manifest(self, path: str, wanted: str, data: bytes, media_type: str) -> None: ...
+
+    def has_blob(self, path: str, digest: str) -> bool: ...
+
+    def mount(self, path: str, digest: str, source: str) -> bool: ...
+
+    def put_blob(self, path: str, digest: str, size: int, chunks: Callable[[], Iterable[bytes]]) -> None: ...
+
+
 def build(
     inputs: ImageInputs,
-    registry: Registry,
+    registry: Target,
     cache: Path,
     *,
     connect: Connect = Registry,
@@ -50,7 +67,7 @@ def build(
 @dataclass
 class _Build:
     inputs: ImageInputs
-    registry: Registry
+    registry: Target
     kept: Kept
     connect: Connect
     anew: bool
@@ -104,7 +121,9 @@ class _Build:
     # The base.
 
     def _from(self, reference: Reference) -> Registry:
-        return self.registry if reference.host == self.registry.host else self.connect(reference.host)
+        if isinstance(self.registry, Registry) and reference.host == self.registry.host:
+            return self.registry
+        return self.connect(reference.host)
 
     def _base_digest(self) -> Reference:
         """By its digest, from here on."""
@@ -154,7 +173,9 @@ class _Build:
 
     def _put_manifest(self, manifest: bytes) -> None:
         path = self.inputs.repository.path
-        for wanted in self.inputs.tags or (digest_of(manifest),):
+        # What has no tag is swept away by many a registry's rules, and not listed by most.
+        own = f"outlast-{digest_of(manifest).removeprefix('sha256:')[:OWN_TAG_DIGITS]}"
+        for wanted in self.inputs.tags or (own,):
             self.registry.put_manifest(path, wanted, manifest, MANIFEST)
 
     def _push_blobs(self, base: Base, layers: Sequence[Layer], config: bytes, given: _Given) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,8 @@ def environment_layer(store: Store, digest: str, scratch: Path) -> LayerSource:
     return LayerSource("environment", digest, partial(_members, store, digest, scratch))
 
 
-def _members(store: Store, digest: str, scratch: Path) -> Iterator[Member]:
+@contextmanager
+def _members(store: Store, digest: str, scratch: Path) -> Iterator[Iterable[Member]]:
     manifest = read_manifest(store, digest)
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -37,7 +38,7 @@ def _members(store: Store, digest: str, scratch: Path) -> Iterator[Member]:
             path = folder / package.wheel
             _download(store, package, path)
             site.install(stack.enter_context(Archive(path, package.wheel)))
-        yield from site.members.values()
+        yield site.members.values()
 
 
 class _LayerSite(Site):

@@ -51,7 +51,8 @@ class Kept:
         folder = self._folder("layers")
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".making-", delete=False) as file:
             try:
-                layer = write_layer(source.members(), file)
+                with source.members() as members:
+                    layer = write_layer(members, file)
                 file.close()
                 os.replace(file.name, self.blob(layer.digest))
             except BaseException:

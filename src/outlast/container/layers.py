@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from outlast.bundle.listing import MODES, File, digest_of
@@ -39,7 +40,7 @@ def agent_layer(archive: bytes) -> LayerSource:
             for name in packed.namelist():
                 yield Member.of(f"{places.AGENT}/{name}", packed.read(name))
 
-    return LayerSource("agent", digest.hexdigest(), members)
+    return LayerSource("agent", digest.hexdigest(), lambda: nullcontext(members()))
 
 
 def code_layers(store: Store, bundle: str, directory: Path | None, beside: Sequence[str] = ()) -> list[LayerSource]:
@@ -69,7 +70,7 @@ def _files_layer(name: str, files: Mapping[bytes, File], contents: _Contents) ->
             chunks = contents.chunks(file)
             yield Member(root + b"/" + path, MODES[file.mode], file.bytes, chunks)
 
-    return LayerSource(name, digest_of(files.values()), members)
+    return LayerSource(name, digest_of(files.values()), lambda: nullcontext(members()))
 
 
 class _Contents:

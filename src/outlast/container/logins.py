@@ -34,7 +34,7 @@ def is_google(host: str) -> bool:
 
 def login_for(host: str, environ: Mapping[str, str], access_token: AccessToken | None = None) -> Login | None:
     """None: nobody has logged in there. A token of Google's goes to registries of Google's alone."""
-    if is_google(host):
+    if is_google(host) or _is_emulator(host, environ):
         token = access_token() if access_token is not None else google_token(environ)
         return (GOOGLE_USER, token) if token else None
     for path in _config_files(environ):
@@ -42,6 +42,12 @@ def login_for(host: str, environ: Mapping[str, str], access_token: AccessToken |
         if found is not None:
             return found
     return None
+
+
+def _is_emulator(host: str, environ: Mapping[str, str]) -> bool:
+    from outlast.google.endpoints import EMULATOR, endpoints
+
+    return bool(environ.get(EMULATOR)) and endpoints(environ).storage.endswith(f"//{host}")
 
 
 def google_token(environ: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from outlast.container.layer import Member
@@ -19,8 +20,8 @@ class LayerSource:
     key: str
     """Another one whenever the members may be others."""
 
-    members: Callable[[], Iterable[Member]]
-    """Only called where the layer is not known yet."""
+    members: Callable[[], AbstractContextManager[Iterable[Member]]]
+    """Only called where the layer is not known yet; what they are read from may be open until the end."""
 
 
 @dataclass(frozen=True)

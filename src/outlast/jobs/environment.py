@@ -72,6 +72,8 @@ def equip(
     needed = imported(directory, target, asked, world.cache_dir)
     declared = _declared(asked, directory, target, engine, interpreter)
     frozen = declared is None and not engine.capabilities.same_machine
+    if frozen and engine.capabilities.contained and asked.container.brings_packages:
+        return Equipment(interpreter, interpreter.path, elsewhere=True)
     if frozen:
         from outlast.bundle.environment.freeze import freeze
 
@@ -138,6 +140,7 @@ def equipment_like(before: Equipment, one: Asked, other: Asked) -> Equipment | N
         "on",
         "env",
         "git",
+        "container",
         "image",
         "shell",
     )

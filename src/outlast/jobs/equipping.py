@@ -126,6 +126,10 @@ class Equipping:
                 shelf.ship(replace(manifest, setup=""), by_name, _key(declared, facts, "", below), self.on_progress)
             return shelf.ship(manifest, by_name, key, self.on_progress), warnings
 
+    def _has_more(self) -> bool:
+        """Whether the image that it is installed into may have packages of its own."""
+        return self.capabilities.contained and self.asked.container.brings_packages
+
     def _check(self, modules: frozenset[str], below: str) -> tuple[str, ...]:
         return check_imports(
             self.needed,
@@ -133,7 +137,7 @@ class Equipping:
             self.world.cache_dir,
             modules=modules,
             installed=bool(below),
-            setup=bool(self.asked.setup),
+            setup=bool(self.asked.setup) or self._has_more(),
         )
 
 

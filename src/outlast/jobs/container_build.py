@@ -1,0 +1,80 @@
+"""`outlast container build`: code and packages of a directory, in an image, without a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from outlast.engines.engine import Capabilities
+from outlast.jobs.asked import Asked
+from outlast.jobs.code import choose_code, ship_code
+from outlast.jobs.containers import Image, ignored_notes, image_for, platform_of
+from outlast.jobs.environment import Equipment, equip
+from outlast.jobs.inputs import Inputs
+from outlast.jobs.plan import SHELL
+from outlast.jobs.world import World
+from outlast.spec.progress import OnProgress, silent
+from outlast.spec.target import parse_target
+
+if TYPE_CHECKING:
+    from outlast.bundle.pack import Packed
+    from outlast.engines.engine import Engine
+
+PLATFORM = "linux-x86_64"
+"""What most machines are that can be rented; `--on local` runs on what this computer is."""
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Whatever runs an image: as an engine is asked about it."""
+
+    platform: str = PLATFORM
+    name: str = "container"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            restarts_machines=True,
+            gpus=True,
+            workers_max=1,
+            same_machine=False,
+            preempts=False,
+            platform=self.platform,
+            contained=True,
+        )
+
+
+@dataclass(frozen=True)
+class Made:
+    image: Image
+    packed: Packed | None = None
+    """None: nothing was looked at."""
+
+    equipment: Equipment | None = None
+
+
+def build_image(world: World, asked: Asked, on_progress: OnProgress = silent) -> Made:
+    """The user's own home keeps what is shipped, so that the next build and the next job find it."""
+    if asked.container.image_tag:
+        from outlast.container.reference import parse_reference
+
+        return Made(Image(str(parse_reference(asked.container.image_tag)), notes=ignored_notes(asked)))
+    here = Path(asked.directory).absolute()
+    code = choose_code(world, asked, here)
+    target = SHELL if asked.shell else parse_target(asked.target, code.directory)
+    home = world.home(asked.home)
+    inside = cast("Engine", Inside())
+    equipment = equip(world, asked, home, inside, code.directory, target, on_progress)
+    packed = ship_code(world, home.store, code, asked, target, Inputs((), None, (), ()), on_progress)
+    image = image_for(
+        world,
+        asked,
+        home.store,
+        code.directory,
+        packed,
+        equipment,
+        platform=platform_of(PLATFORM),
+        on_progress=on_progress,
+    )
+    return Made(image, packed, equipment)
