@@ -26,6 +26,7 @@ MODULES = (
     "emulator",
     "cloud_storage",
     "rented",
+    "sweep",
 )
 
 

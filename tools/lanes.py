@@ -39,6 +39,7 @@ CHECKS: tuple[tuple[str, ...], ...] = (
 
 DIRECTORIES: dict[str, tuple[str, ...]] = {
     "unit": ("spec", "bundle", "folder", "results", "agent", "jobs"),
+    "sweep_grammar": ("sweep_grammar",),
     "store": ("store",),
     "engines": ("engines", "machine"),
     "training": ("training",),

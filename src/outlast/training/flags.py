@@ -67,9 +67,45 @@ def add_flag(parser: argparse.ArgumentParser, flag: Flag) -> None:
         return
     item = _item_of_list(inner)
     if item is not None:
-        parser.add_argument(*options, nargs="*", type=_converter(item, False), metavar=_metavar(item), **settings)
+        parser.add_argument(
+            *options,
+            nargs="*",
+            type=_several(_converter(item, False)),
+            action=_Flat,
+            metavar=_metavar(item),
+            **settings,
+        )
         return
     parser.add_argument(*options, type=_converter(inner, optional), metavar=_metavar(inner), **settings)
+
+
+class _Several(list[Any]):
+    """The items of one word."""
+
+
+class _Flat(argparse.Action):
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        items = [item for one in values for item in (one if isinstance(one, _Several) else [one])]
+        setattr(namespace, self.dest, items)
+
+
+def _several(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A whole list may stand in one word, `[64, 32]`: so a cell of a sweep is given it."""
+
+    def read(text: str) -> Any:
+        if text[:1] != "[" or text[-1:] != "]":
+            return convert(text)
+        from ast import literal_eval  # not on the way of a trainer that no sweep has begun
+
+        try:
+            items = literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return convert(text)
+        return _Several(convert(str(item)) for item in items)
+
+    return read
 
 
 def show(value: Any) -> str:

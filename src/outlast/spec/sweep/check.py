@@ -78,7 +78,7 @@ def _check_values(key: str, flag: TrainerFlag, values: Sequence[Any], place: Pla
             raise place.error(
                 f"`true` gives `--{key}` alone, and that flag of `{script}` takes a value", "write a value"
             )
-        if value is not False and not _is_of(flag.kind, value):
+        if value is not False and not _is_of(flag, value):
             raise place.error(
                 f"{written(value)} is no value of `--{flag.shown}`, which is {_kind_words(flag.kind)} in `{script}`",
                 f"write {_kind_words(flag.kind)}",
@@ -100,13 +100,13 @@ def _check_truths(key: str, flag: TrainerFlag, values: Sequence[Any], place: Pla
         )
 
 
-def _is_of(kind: str, value: Any) -> bool:
-    if kind not in ("int", "float"):
+def _is_of(flag: TrainerFlag, value: Any) -> bool:
+    if flag.kind not in ("int", "float"):
         return True
     try:
-        int(str(value)) if kind == "int" else float(str(value))
+        int(str(value)) if flag.kind == "int" else float(str(value))
     except ValueError:
-        return str(value).lower() == "none"
+        return flag.optional and str(value).lower() == "none"
     return True
 
 

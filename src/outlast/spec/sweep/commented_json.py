@@ -21,19 +21,17 @@ def read_commented_json(text: str, where: str) -> Any:
         return json.loads(_bare(text), object_pairs_hook=_pairs, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise UsageError(
-            f"{shown(where)} line {error.lineno}, column {error.colno}: {_words(error, text)}", hint=HINT
+            f"`{where}` line {error.lineno}, column {error.colno}: {_words(error, text)}", hint=HINT
         ) from error
     except _Twice as error:
         raise UsageError(
-            f"{shown(where)}: the key {shown(str(error))} stands in one object twice",
+            f"`{where}`: the key {shown(str(error))} stands in one object twice",
             hint="a parameter stands in one key only",
         ) from None
     except _NoNumber as error:
-        raise UsageError(
-            f"{shown(where)}: `{error}` is no number that JSON has", hint='write it as text: `"inf"`'
-        ) from None
+        raise UsageError(f"`{where}`: `{error}` is no number that JSON has", hint='write it as text: `"inf"`') from None
     except (RecursionError, ValueError) as error:
-        raise UsageError(f"{shown(where)} cannot be read: {error}", hint=HINT) from error
+        raise UsageError(f"`{where}` cannot be read: {error}", hint=HINT) from error
 
 
 class _Twice(Exception):
@@ -79,5 +77,5 @@ def _refuse(text: str) -> Any:
 
 def _words(error: json.JSONDecodeError, text: str) -> str:
     message = error.msg[:1].lower() + error.msg[1:]
-    line = text.splitlines()[error.lineno - 1].strip() if error.lineno <= len(text.splitlines()) else ""
+    line = text.split("\n")[error.lineno - 1].strip()
     return f"{message}, at {shown(line)}" if line else message

@@ -50,7 +50,7 @@ class Place:
         return Place(self.file, self.config, key)
 
     def error(self, what: str, hint: str) -> UsageError:
-        words = [shown(self.file)]
+        words = [f"`{self.file}`"]
         if self.config:
             words.append(f"config {'.'.join(map(str, self.config))}")
         if self.key is not None:

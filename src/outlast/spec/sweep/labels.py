@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from outlast.spec.environment import looks_secret
 from outlast.spec.names import LABEL_LENGTH_MAX
@@ -37,7 +38,7 @@ def labels_from_args(args: Sequence[str]) -> dict[str, str]:
     A negative number is a value.
     """
     found: dict[str, str] = {}
-    for word, following in zip(args, [*args[1:], ""], strict=True):
+    for word, following in pairwise((*args, "")):
         if not _is_flag(word):
             continue
         name, equals, value = word.partition("=")

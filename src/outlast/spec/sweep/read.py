@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from outlast.errors import Denied, NotFound, UsageError
-from outlast.spec.names import shown
 from outlast.spec.plain_file import read_plain
 from outlast.spec.sweep.commented_json import read_commented_json
 
@@ -29,7 +28,7 @@ def read_document(source: str, stdin: IO[Any]) -> Any:
     path = Path(source)
     text = _text(path)
     if not text.strip():
-        raise UsageError(f"{shown(source)} is empty", hint='a sweep is `{"lr": [0.1, 0.2]}`, or a list of such')
+        raise UsageError(f"`{source}` is empty", hint='a sweep is `{"lr": [0.1, 0.2]}`, or a list of such')
     reader = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml}.get(path.suffix.lower(), read_commented_json)
     return reader(text, source)
 
@@ -51,22 +50,22 @@ def _text(path: Path) -> str:
         return _decoded(read_plain(path, FILE_BYTES_MAX), str(path))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise NotFound(
-            f"there is no file {shown(str(path))}", hint="look at its spelling; `stdin` reads what is piped in"
+            f"there is no file `{path}`", hint="look at its spelling; `stdin` reads what is piped in"
         ) from None
     except OSError as error:
         if error.errno in (errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO):
             raise UsageError(
-                f"{shown(str(path))} is no sweep's file: {error.strerror}",
+                f"`{path}` is no sweep's file: {error.strerror}",
                 hint=f"it is {FORMS}; pipes: `... | outlast expand stdin`",
             ) from error
-        raise Denied(f"{shown(str(path))} cannot be read: {error.strerror}", hint=f"`ls -l {path}`") from error
+        raise Denied(f"`{path}` cannot be read: {error.strerror}", hint=f"`ls -l {path}`") from error
 
 
 def _decoded(content: bytes, where: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{shown(where)} is not UTF-8, at byte {error.start}", hint="save it as UTF-8") from error
+        raise UsageError(f"`{where}` is not UTF-8, at byte {error.start}", hint="save it as UTF-8") from error
 
 
 def _yaml(text: str, where: str) -> Any:
@@ -75,9 +74,7 @@ def _yaml(text: str, where: str) -> Any:
     try:
         return read_yaml(text)
     except YamlError as error:
-        raise UsageError(
-            f"{shown(where)} {error}", hint="what YAML is read is in docs/guides/configuration.md"
-        ) from None
+        raise UsageError(f"`{where}` {error}", hint="what YAML is read is in docs/guides/configuration.md") from None
 
 
 def _toml(text: str, where: str) -> Any:
@@ -88,7 +85,7 @@ def _toml(text: str, where: str) -> Any:
     try:
         document = _plain(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{shown(where)} is not TOML: {error}", hint="see https://toml.io for the form") from error
+        raise UsageError(f"`{where}` is not TOML: {error}", hint="see https://toml.io for the form") from error
     if list(document) == ["configs"] and isinstance(document["configs"], list):
         tables = document["configs"]
         if tables and all(isinstance(one, dict) for one in tables):

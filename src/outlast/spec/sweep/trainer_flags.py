@@ -30,6 +30,8 @@ class TrainerFlag:
 
     required: bool = False
     default: Any = UNKNOWN
+    optional: bool = False
+    """`none` is a value of it."""
 
     @property
     def shown(self) -> str:
@@ -118,7 +120,8 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Tr
     for parameter, default in pairs:
         value = UNKNOWN if default is None else _literal(default)
         kind = _kind(parameter.annotation) if parameter.annotation is not None else _kind_of_value(value)
-        yield TrainerFlag(parameter.arg, kind, required=default is None, default=value)
+        optional = parameter.annotation is not None and _is_optional(parameter.annotation)
+        yield TrainerFlag(parameter.arg, kind, required=default is None, default=value, optional=optional)
 
 
 def _literal(node: ast.expr) -> Any:
@@ -135,18 +138,34 @@ def _kind_of_value(value: Any) -> str:
 
 def _kind(annotation: ast.expr) -> str:
     """Of `int`, `int | None`, `Optional[int]`, or any of these in quotes."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            return _kind(ast.parse(annotation.value, mode="eval").body)
-        except (SyntaxError, ValueError):
-            return ""
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        sides = [side for side in (annotation.left, annotation.right) if not _is_none(side)]
-        return _kind(sides[0]) if len(sides) == 1 else ""
-    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in ("Optional", "typing.Optional"):
-        return _kind(annotation.slice)
+    annotation = _unquoted(annotation)
+    if _is_optional(annotation):
+        return _kind(_inner(annotation))
     name = ast.unparse(annotation)
     return name if name in KINDS else ""
+
+
+def _is_optional(annotation: ast.expr) -> bool:
+    return _inner(_unquoted(annotation)) is not _unquoted(annotation)
+
+
+def _inner(annotation: ast.expr) -> ast.expr:
+    """Without `None`."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        sides = [side for side in (annotation.left, annotation.right) if not _is_none(side)]
+        return sides[0] if len(sides) == 1 else annotation
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in ("Optional", "typing.Optional"):
+        return annotation.slice
+    return annotation
+
+
+def _unquoted(annotation: ast.expr) -> ast.expr:
+    if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
+        return annotation
+    try:
+        return ast.parse(annotation.value, mode="eval").body
+    except (SyntaxError, ValueError):
+        return annotation
 
 
 def _is_none(node: ast.expr) -> bool:

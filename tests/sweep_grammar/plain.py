@@ -1,0 +1,75 @@
+"""The grammar once more, in the plainest way: a second opinion on what a document means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+
+def expand(document: Any) -> list[dict[str, Any]]:
+    if isinstance(document, list):
+        found = []
+        for one in document:
+            found += expand(one)
+        return found
+    return product(list(document.items()))
+
+
+def product(items: list[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """The last key is the slowest: for each of its values, all that the keys before it mean."""
+    if not items:
+        return [{}]
+    key, value = items[-1]
+    found = []
+    for chosen in choices(key, value):
+        for before in product(items[:-1]):
+            found.append({**before, **chosen})
+    return found
+
+
+def choices(key: str, value: Any) -> list[dict[str, Any]]:
+    if key[0] != "[":
+        return [{key: one} for one in value] if isinstance(value, list) else [{key: value}]
+    names = [name.strip() for name in key[1:-1].split(",")]
+    many = value if isinstance(value[0], list) else [value]
+    return [{name: one[place] for place, name in enumerate(names)} for one in many]
+
+
+def flags(cell: dict[str, Any]) -> list[str]:
+    words = []
+    for key, value in cell.items():
+        if isinstance(value, bool):
+            words += ["--" + key] if value else []
+        else:
+            words += ["--" + key, str(value)]
+    return words
+
+
+NAMES = st.sampled_from(["a", "lr", "batch_size", "no-aug", "x.y", "é", "K=1", "-d", "{b}", '"q"', "0", "long" * 9])
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
+SCALARS = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXTS)
+ELEMENTS = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=2), max_leaves=4)
+PLAIN_VALUES = st.one_of(SCALARS, st.lists(ELEMENTS, max_size=4))
+SPACES = st.sampled_from(["", " ", "\t "])
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    """An expansion with up to four keys, some of them compound."""
+    names = draw(st.lists(NAMES, unique=True, max_size=6))
+    table: dict[str, Any] = {}
+    while names and len(table) < 4:
+        arity = draw(st.integers(0, min(3, len(names))))
+        if arity == 0:
+            table[names.pop(0)] = draw(PLAIN_VALUES)
+            continue
+        chosen, names = names[:arity], names[arity:]
+        key = "[" + ",".join(draw(SPACES) + name + draw(SPACES) for name in chosen) + "]"
+        exactly = st.lists(ELEMENTS, min_size=arity, max_size=arity)
+        one = exactly.filter(lambda values: not isinstance(values[0], list))
+        table[key] = draw(st.one_of(one, st.lists(exactly, min_size=1, max_size=3)))
+    return table
+
+
+DOCUMENTS = st.recursive(tables(), lambda inner: st.lists(inner, max_size=3), max_leaves=4)
