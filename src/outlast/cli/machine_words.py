@@ -15,7 +15,8 @@ def machine_words(machine: Machine) -> str:
     rented = machine.rented
     gpus = f" with {machine.gpus} {_gpu(rented.accelerator)}" if machine.gpus else ""
     where = " or ".join(f"`{region}`" for region in rented.regions)
-    return f"`{rented.machine_type}`{gpus}, {cpus}, {'Spot' if rented.spot else 'on demand'}, in {where}"
+    how = "flex-start" if rented.flex_start else "Spot" if rented.spot else "on demand"
+    return f"`{rented.machine_type}`{gpus}, {cpus}, {how}, in {where}"
 
 
 def hourly_words(machine: Machine, workers: int = 1) -> str:
@@ -41,6 +42,8 @@ def limit_words(machine: Machine, workers: int, max_run_seconds: float, max_cost
 
 def rented_words(rented: Rented) -> list[str]:
     """What else there is to know of a machine before it is rented."""
+    if rented.service:
+        return _service_words(rented)
     name = rented.image.rpartition("/")[2]
     project = rented.image.split("/")[1] if rented.image.startswith("projects/") else ""
     network = rented.network or "default"
@@ -49,6 +52,26 @@ def rented_words(rented: Rented) -> list[str]:
         f"boots `{shown(f'{project}/{name}')}` from {rented.disk_gb:,} GB of {rented.disk_type}",
         f"is `{shown(rented.service_account)}`, in network `{shown(network)}`, {address}",
     ]
+    if rented.linger_seconds:
+        lines.append(f"stays {duration(rented.linger_seconds)} after the job's end, and is paid for meanwhile")
+    return lines
+
+
+def _service_words(rented: Rented) -> list[str]:
+    """Of one that a service runs containers on."""
+    network = f", in network `{shown(rented.network)}`" if rented.network else ""
+    lines = [
+        f"runs `{shown(rented.image)}` with {rented.disk_gb:,} GB of {rented.disk_type}",
+        f"is `{shown(rented.service_account)}`{network}",
+    ]
+    for noun, pool in zip(("workers", "parameter servers", "evaluators"), rented.pools, strict=False):
+        if pool.replicas:
+            gpus = f" with {pool.accelerators} {_gpu(pool.accelerator)}" if pool.accelerator else ""
+            lines.append(f"has {count(pool.replicas, 'machine')} beside it as {noun}: `{pool.machine_type}`{gpus}")
+    if rented.flex_start:
+        lines.append("waits in the queue for its machine, and keeps it then")
+    if rented.tensorboard:
+        lines.append(f"writes to `{shown(rented.tensorboard)}`")
     if rented.linger_seconds:
         lines.append(f"stays {duration(rented.linger_seconds)} after the job's end, and is paid for meanwhile")
     return lines

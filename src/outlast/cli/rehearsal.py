@@ -148,6 +148,8 @@ def _print_launch(spec: Spec, launch: Launch) -> None:
     put(f"  {limit_words(launch.machine, launch.workers, spec.max_run_seconds, spec.max_cost_usd)}")
     for one in resources_of(spec.engine, launch):
         put(f"make {one.kind} {one.name} in {one.place}")
+        for detail in one.details:
+            put(f"  {shown(detail)}")
         put(f"  {one.url}")
 
 

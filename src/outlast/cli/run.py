@@ -105,6 +105,10 @@ def _submit(world: World, target: str, given: dict[str, Any], *, following: bool
     submitted = carry_out(world, planned)
     if submitted.resubmitted:
         say(f"job `{submitted.job.id}` was there already, and goes on as it was submitted first")
+    if planned.image is not None:
+        from outlast.cli.links import say_links
+
+        say_links(world, submitted.job)
     return submitted.job
 
 

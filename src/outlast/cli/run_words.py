@@ -23,6 +23,10 @@ def say_plan(planned: Plan, seconds: float) -> None:
     for note in (*planned.prepared.notes, *planned.notes):
         say(note)
     say_shipped(planned, f" in {duration(seconds - planned.equipment.seconds)}")
+    if planned.image is not None:
+        from outlast.cli.container_options import say_image
+
+        say_image(planned.image)
     say_machine(planned)
     for name, reference in spec.secrets.items():
         say(f"  `{name}` is a secret, from `{shown(reference)}`")

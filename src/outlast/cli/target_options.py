@@ -14,6 +14,7 @@ from outlast.cli.environment_options import environment_asked, environment_flags
 from outlast.cli.options import cloud_key_option
 from outlast.cli.rent_options import rent_asked, rent_flags, rent_options
 from outlast.cli.setting_option import setting_option
+from outlast.cli.vertex_options import managing, vertex_options
 from outlast.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
         )
     ):
         callback = option(callback)
-    return environment_options(data_options(rent_options(callback)))
+    return environment_options(data_options(rent_options(vertex_options(callback))))
 
 
 def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
@@ -130,6 +131,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         continue_steps=bool(given.get("continue_steps")),
         notify=tuple(settings["notify"]),
         secrets=dict(parse_secret(one, directory) for one in given.get("secrets", ())),
+        managed=managing(given),
         **rent_asked(settings, given),
         **environment_asked(settings),
         **data_asked(given),

@@ -73,14 +73,38 @@ def _compute_resources(launch: Launch) -> tuple[Resource, ...]:
     return resources(launch)
 
 
+def _vertex_resources(launch: Launch) -> tuple[Resource, ...]:
+    from outlast.engines.vertex.resources import resources
+
+    return resources(launch)
+
+
 RESOURCES: Mapping[str, Callable[[Launch], tuple[Resource, ...]]] = {
     "compute": _compute_resources,
+    "vertex": _vertex_resources,
 }
 """What a launch makes at a provider, for those engines that make anything there."""
 
 
 def resources_of(engine: str, launch: Launch) -> tuple[Resource, ...]:
     return RESOURCES[engine](launch) if engine in RESOURCES else ()
+
+
+def _vertex_made(engine: Engine, launch: Launch) -> tuple[Resource, ...]:
+    from outlast.engines.vertex.engine import VertexEngine
+    from outlast.engines.vertex.resources import made
+
+    return made(launch, engine.custom_jobs(launch)) if isinstance(engine, VertexEngine) else ()
+
+
+MADE: Mapping[str, Callable[[Engine, Launch], tuple[Resource, ...]]] = {
+    "vertex": _vertex_made,
+}
+"""What a launch has made, by asking its provider, for those engines whose launches have pages of their own there."""
+
+
+def made_by(engine: Engine, launch: Launch) -> tuple[Resource, ...]:
+    return MADE[engine.name](engine, launch) if engine.name in MADE else ()
 
 
 def _compute_auditor(project: str, environ: Mapping[str, str]) -> Auditor:

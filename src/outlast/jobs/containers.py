@@ -137,9 +137,10 @@ def inputs_for(
     python = ".".join(equipment.interpreter.version.split(".")[:2])
     env = {"PYTHONPATH": ":".join((places.SITE, *own)), "PYTHONUNBUFFERED": "1"}
     labels = {places.LABEL_BUNDLE: packed.digest}
+    env[places.VARIABLE_BUNDLE] = packed.digest
     if environment is not None:
         env[places.VARIABLE_PYTHON] = labels[places.LABEL_PYTHON] = environment.python_version
-        labels[places.LABEL_ENVIRONMENT] = environment.digest
+        labels[places.LABEL_ENVIRONMENT] = env[places.VARIABLE_ENVIRONMENT] = environment.digest
     if variant_of(asked) == "gpu":
         env.update(GPU_ENV)
     return ImageInputs(

@@ -17,6 +17,7 @@ from outlast.folder.content import select
 from outlast.folder.prunes import newest_prune
 from outlast.folder.records import Head
 from outlast.jobs.asked import Asked
+from outlast.jobs.contain import contain
 from outlast.jobs.environment import Equipment
 from outlast.jobs.inputs import datasets_of, ship_datasets
 from outlast.jobs.job import Job
@@ -139,6 +140,7 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
         links=checked.inputs.links or of.links,
         drill=None,
         sweep="",
+        workers=1,
         **checked.fields,
     )
     interpreter = _interpreter(world, of, asked, image_python=checked.image_python)
@@ -146,7 +148,10 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
     spec = replace(spec, python=interpreter.path)
     equipment = Equipment(interpreter, interpreter.path, of.environment)
     prepared = Prepared(trained.home.url)
-    return Plan(spec, trained.home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes)
+    spec, image = contain(world, spec, asked, checked.engine, store, here, packed, equipment)
+    return Plan(
+        spec, trained.home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes, image
+    )
 
 
 def _interpreter(world: World, of: Spec, asked: Asked, *, image_python: str) -> Interpreter:

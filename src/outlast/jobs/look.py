@@ -87,7 +87,7 @@ def _mend(
         at = moved or job.folder.existing_head()
         record = job.folder.read_launch(at.head.launch)
         return at, world.engine(record.engine).state(as_launch(job, record, spec))
-    if not launch_state.alive:
+    if not launch_state.alive or (launch_state.lacks_workers and not stopping):
         try:
             start(world, job, spec, at.head)
         except NoCapacity as error:  # it was there at submit: another machine, or a device that is not back yet

@@ -18,6 +18,7 @@ from outlast.jobs import secrets
 from outlast.jobs.adopt import choose_source
 from outlast.jobs.asked import Asked
 from outlast.jobs.code import choose_code, ship_code
+from outlast.jobs.contain import contain
 from outlast.jobs.environment import Equipment, equip, equipment_like
 from outlast.jobs.inputs import Inputs, check_inputs, datasets_of, ship_datasets
 from outlast.jobs.machine import find_machine
@@ -32,6 +33,7 @@ from outlast.store.registry import Prepared
 
 if TYPE_CHECKING:
     from outlast.engines.engine import Engine
+    from outlast.jobs.containers import Image
     from outlast.jobs.datasets import Given
 
 ENGINE_DEFAULT = "local"
@@ -64,6 +66,9 @@ class Plan:
 
     notes: tuple[str, ...] = ()
     """What is worth saying about the machine."""
+
+    image: Image | None = None
+    """That its containers run, where it runs in any."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,8 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
         workers=asked.workers,
         **checked.fields,
     )
-    return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes)
+    spec, image = contain(world, spec, asked, checked.engine, home.store, directory, packed, equipment, on_progress)
+    return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes, image)
 
 
 def _prepared(world: World, asked: Asked) -> Prepared:

@@ -70,11 +70,6 @@ def rent_contained(world: World, asked: Asked) -> Found:
     return Found(machine, tuple(note for note in (*notes, *chosen.notes, account_note) if note))
 
 
-def workers_of(machine: Machine) -> int:
-    """How many containers run together: the machine's own, and those of its pools."""
-    return 1 + sum(pool.replicas for pool in machine.rented.pools) if machine.rented is not None else 1
-
-
 def _refuse(asked: Asked) -> None:
     """What has no meaning where somebody else chooses the machine's place, disk and image."""
     refused = {

@@ -189,6 +189,10 @@ class ContainedLife(Life):
         self.container.taken = True
         super()._soft_off(child)
 
+    def _left(self) -> int:
+        """One that has nothing left to do ends its own custom job alone."""
+        return EXIT_DONE if self.paths.left_spare() else super()._left()
+
     def _up_word(self) -> bytes:
         """Which custom job it came up in."""
         return self.container.told.claim.encode()

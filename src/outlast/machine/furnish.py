@@ -18,6 +18,7 @@ from outlast.machine.config import write_config
 from outlast.machine.datasets import Datasets
 from outlast.machine.edit import edit
 from outlast.machine.environment import variables
+from outlast.machine.image import furnish_from_image, interpreter_of_image
 from outlast.machine.interpreter import Interpreter
 from outlast.machine.links import place_links
 from outlast.machine.secrets import bring
@@ -57,7 +58,8 @@ class Furnisher:
 
     def furnish(self, bundle: str, say: Say) -> Furnished:
         """Fills `work`, which is empty. Errors are the job's end: `OutlastError`, but those of a store that is away."""
-        unpack(self.store, bundle, self.paths.work)
+        if not furnish_from_image(bundle, self.paths.work):
+            unpack(self.store, bundle, self.paths.work)
         place_links(self.spec.links, self.paths.work)
         inputs = self._inputs(say)
         found = self._interpreter(say)
@@ -65,6 +67,9 @@ class Furnisher:
         return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
 
     def _interpreter(self, say: Say) -> Interpreter:
+        path = {**self.paths.read_assignment().environ, **self.spec.env}.get("PATH", os.defpath)
+        if (found := interpreter_of_image(self.spec, self.paths.work, path)) is not None:
+            return found
         if self.spec.environment is None:
             return self._own_python()
         from outlast.machine.finder import Finder  # a job without an environment does without the reader of wheels

@@ -40,10 +40,9 @@ class Managing:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """The options that were typed."""
+        """The options that were typed and mean something to such a service only."""
         given = {
             "--tpu-spec": self.tpu,
-            "--nogpu": self.no_gpu,
             "--flex-start": self.flex_start,
             "--tensorboard": self.tensorboard,
             "--scale-tier": self.scale_tier,

@@ -17,6 +17,9 @@ _PROJECT = re.compile(r"([a-z0-9][a-z0-9.-]{0,100}:)?[a-z0-9][a-z0-9-]{0,62}")
 _REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+|us|eu|asia|[a-z]+[0-9]+")
 _ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]+[0-9]*[a-z]*")
 _WORD = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_MACHINE = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+"""Older names have underscores; what they mean now, the catalog says."""
+
 _PATH = re.compile(r"(?=.{1,400}\Z)[A-Za-z][A-Za-z0-9._:-]*(/[A-Za-z0-9][A-Za-z0-9._:-]*)*")
 _API = re.compile(r"https://[a-z.]+/compute/v1/")
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}@[A-Za-z0-9][A-Za-z0-9.-]{0,200}")
@@ -44,7 +47,7 @@ def read_zones(value: Any) -> tuple[str, ...]:
 
 
 def read_machine_type(value: Any) -> str:
-    return _one(value, _WORD, "machine type", "such as `n2-standard-8`, or `n2-custom-8-32768`: 8 vCPUs and 32 GB")
+    return _one(value, _MACHINE, "machine type", "such as `n2-standard-8`, or `n2-custom-8-32768`: 8 vCPUs and 32 GB")
 
 
 def read_disk_gb(value: Any) -> int:

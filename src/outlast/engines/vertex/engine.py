@@ -17,7 +17,7 @@ from outlast.clock import Clock
 from outlast.engines.compute.boots import Boots, read_boots, read_failed
 from outlast.engines.compute.names import bucket_of, is_of
 from outlast.engines.compute.requests import told
-from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.claims import Claim, Claims
 from outlast.engines.vertex.drills import take_away
@@ -39,6 +39,9 @@ STOP_SECONDS_MAX = 900.0
 LOOK_SECONDS = (0.2, 5.0)
 CLAIM_SECONDS = 3.0
 """So long whoever has claimed a launch has to make its custom job, before another one does."""
+
+ROOM_DEFAULT = 4
+"""More at once than most projects may have, and few enough not to be dear by mistake."""
 
 CREATE_SECONDS_MAX = 90.0
 """Vertex AI takes 60 submissions a minute."""
@@ -84,6 +87,9 @@ class VertexEngine:
                 "it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one"
             )
 
+    def room(self, machine: Machine) -> Room:
+        return Room(ROOM_DEFAULT, "unless `--parallel` says more")
+
     # Start.
 
     def start(self, launch: Launch) -> None:
@@ -93,16 +99,20 @@ class VertexEngine:
             raise OutlastError(f"launch `{launch.id}` names no image for its containers")
         claims = self._claims(launch)
         with told(f"launch `{launch.id}` in `{_region(launch)}`, home `{claims.bucket.name}`"):
+            again = launch.independent and not any(one.phase.alive for one in self._jobs(launch))
             for rank in names.ranks(launch):
-                self._start(launch, rented, claims, rank)
+                self._start(launch, rented, claims, rank, again=again)
 
-    def _start(self, launch: Launch, rented: Rented, claims: Claims, rank: int) -> None:
-        """Returns when the custom job of that rank is there, by this call or another one, or must not be."""
+    def _start(self, launch: Launch, rented: Rented, claims: Claims, rank: int, *, again: bool) -> None:
+        """Returns when the custom job of that rank is there, by this call or another one, or must not be.
+
+        `again`: whoever had nothing left to do may have something now.
+        """
         client = self._client(rented)
         word = secrets.token_hex(6)
         while not claims.is_stopped():
             before = claims.read(rank)
-            if before is not None and self._is_taken(launch, before, rank):
+            if before is not None and self._is_taken(launch, before, rank, again=again):
                 return
             if not claims.take(rank, before, word):
                 continue
@@ -115,14 +125,14 @@ class VertexEngine:
                 self._cancel(client, twin.name)
             return
 
-    def _is_taken(self, launch: Launch, claim: Claim, rank: int) -> bool:
+    def _is_taken(self, launch: Launch, claim: Claim, rank: int, *, again: bool) -> bool:
         """The claim has a custom job that lives or has done its work. One that nobody has made after a while has none."""
         until = self.clock.monotonic() + CLAIM_SECONDS
         wait = LOOK_SECONDS[0]
         while True:
             jobs = [one for one in of_rank(self._jobs(launch), rank) if one.claim == claim.word]
             if jobs:
-                return any(one.phase.alive or one.phase is Phase.DONE for one in jobs)
+                return any(one.phase.alive or (one.phase is Phase.DONE and not again) for one in jobs)
             if self.clock.monotonic() >= until:
                 return False
             self.clock.sleep(wait)
