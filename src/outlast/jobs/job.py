@@ -38,6 +38,14 @@ def command_line(spec: Spec, record: LaunchRecord) -> str:
     return shlex.join([spec.target.value, *args])
 
 
+def _labels(spec: Spec, record: LaunchRecord) -> dict[str, str]:
+    """What a provider's resources are found by: the labels given by hand, and what the script is given."""
+    from outlast.spec.sweep.labels import labels_of
+
+    own = {"job_name": spec.name, "gpu_enabled": "true" if record.machine.gpus else "false"}
+    return labels_of(record.args if record.args is not None else spec.args, spec.labels, own)
+
+
 def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
     """What an engine is told of a launch: always from its record, never from anybody's flags."""
     return Launch(
@@ -48,7 +56,7 @@ def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
         workers=record.workers,
         machine=record.machine,
         deadline_at=record.deadline_at,
-        labels=spec.labels,
+        labels=_labels(spec, record),
         asked_at=job.folder.store.now(),
         agent=layout.agent(record.agent) if record.agent else "",
         boots=job.folder.keys.boots(record.launch),

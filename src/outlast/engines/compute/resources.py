@@ -16,8 +16,10 @@ def resources(launch: Launch) -> tuple[Resource, ...]:
         return ()
     region, project, group = rented.regions[0], rented.project, names.group_name(launch.id)
     bucket = names.bucket_of(launch.home)
+    labels = ", ".join(f"{key}={value}" for key, value in names.labels(launch).items())
+    template_page = _page(f"compute/instanceTemplates/details/{group}", project)
     made = [
-        Resource("template", group, region, _page(f"compute/instanceTemplates/details/{group}", project)),
+        Resource("template", group, region, template_page, details=(f"labels of all that it makes: {labels}",)),
         Resource("group", group, region, _page(f"compute/instanceGroups/details/{region}/{group}", project)),
     ]
     zones = ", ".join(rented.zones) or f"any zone of {region}"
