@@ -66,6 +66,7 @@ def legal_name(text: str, length_max: int = NAME_LENGTH_MAX) -> str:
 def check_label(text: str) -> tuple[str, str]:
     """`k=v`, by the rules that every cloud's labels have in common."""
     key, equals, value = text.partition("=")
+    key = key.strip()
     if equals and _LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value):
         return key, value
     legal_key = re.sub(r"[^a-z0-9_-]+", "-", _folded(key)).lstrip("-_0123456789")[:LABEL_LENGTH_MAX] or "label"
