@@ -16,7 +16,7 @@ from outlast.agent.trainer_process import SPOOL_LOG, Order
 from outlast.clock import Clock
 from outlast.errors import OutlastError
 from outlast.host import files, system
-from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.host.machine_dir import MARK, Assignment, MachineDir
 from outlast.machine import command, tree
 from outlast.machine.disk_file import DiskFile
 from outlast.machine.furnish import Furnished, Say
@@ -141,10 +141,23 @@ class ProcessChild:
                 trainer_root=self.trainer_root,
             )
             argv = command.argv(self.spec.target, self._furnished.python, self.paths.work, start.args)
+            if self.spec.container is not None:
+                argv = self._contained(argv, start, env)
             plain, secrets = command.apart(env, self._furnished.secrets)
             trainer_process.write_order(self.paths, Order(start.attempt, argv, plain, str(self.paths.work)), secrets)
             self._attempt = start.attempt
         self._order(ORDER_START)
+
+    def _contained(self, argv: tuple[str, ...], start: Start, env: Mapping[str, str]) -> tuple[str, ...]:
+        """What the shell of whoever submitted had set is not the container's: it has an environment of its own."""
+        from outlast.machine.container_command import contained
+
+        assert self.spec.container is not None
+        inherited = self.assignment.environ
+        ours = {name for name, value in env.items() if name not in inherited or inherited[name] != value}
+        asked = {*start.env, *self._furnished.secrets, *self._furnished.env, MARK}
+        seen = [self.trainer_root, self.paths.path.parents[3] / "cache" / "datasets", *map(Path, self.spec.links)]
+        return contained(self.spec.container, self.assignment, self.paths, argv, ours | asked, seen)
 
     def _write_attempt(self, start: Start) -> None:
         drill = self.spec.drill

@@ -201,6 +201,24 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Container:
+    """The trainer runs in an image, on this computer."""
+
+    image: str
+    runtime: str
+    """The program that runs it, an absolute path."""
+
+    load: tuple[str, ...] = ()
+    """The command that gives the image to the runtime, if it has it no more; empty: it comes from a registry."""
+
+    args: tuple[str, ...] = ()
+    """Further options for the runtime's `run`."""
+
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """Variables of the shell that submitted which tell the runtime where it keeps its things: the trainer does not see them."""
+
+
+@dataclass(frozen=True)
 class Spec:
     job: str
     name: str
@@ -248,6 +266,9 @@ class Spec:
 
     setup: str = ""
     """A script of the bundle that runs before the trainer."""
+
+    container: Container | None = None
+    """None: the trainer is a process of its machine's, as all others."""
 
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     """By name; the one without a name is `""`."""

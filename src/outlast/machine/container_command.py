@@ -1,0 +1,69 @@
+"""A trainer's command line, as one that runs it in a container."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from outlast.host import files, image_places
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.spec.spec import Container
+
+HERE = Path(__file__).parent
+GUARD = f"{image_places.ROOT}/guard.py"
+PYTHON = "python3"
+"""In the image; the one that its PATH finds."""
+
+ORDER = "container.json"
+LOCK = "container.lock"
+
+
+def contained(
+    container: Container,
+    assignment: Assignment,
+    paths: MachineDir,
+    command: tuple[str, ...],
+    variables: Iterable[str],
+    mounts: Iterable[Path],
+) -> tuple[str, ...]:
+    """`variables`: names of those that the container is given; their values are in the environment, and in no command line.
+
+    `mounts`: what is seen inside too, under the same path, and cannot be changed there.
+    """
+    lock = paths.run / LOCK
+    name = re.sub(r"[^a-zA-Z0-9_.-]+", "-", f"outlast-{assignment.machine}")
+    docker = os.path.basename(container.runtime) == "docker"
+    words = [container.runtime, "run", "--rm", "--name", name, "--network", "host", "--ipc", "host"]
+    words += _mount(paths.path, paths.path, writable=True)
+    for path in mounts:
+        if path.exists():
+            words += _mount(path, path)
+    words += _mount(HERE / "container_guard.py", Path(GUARD))
+    words += ["--workdir", str(paths.work), "--entrypoint", PYTHON]
+    for variable in sorted(variables):
+        words += ["--env", variable]
+    if docker:
+        words += ["--user", f"{os.getuid()}:{os.getgid()}"]
+    else:
+        words += ["--security-opt", "label=disable"]
+    if assignment.gpus:
+        words += ["--gpus", "all"] if docker else ["--device", "nvidia.com/gpu=all"]
+    words += [*container.args, container.image, GUARD, str(lock), *command]
+    order = {
+        "runtime": container.runtime,
+        "name": name,
+        "image": container.image,
+        "load": list(container.load),
+        "environ": dict(container.environ),
+        "lock": str(lock),
+        "command": words,
+    }
+    files.put_json(paths.run / ORDER, order)
+    return (sys.executable, "-I", str(HERE / "container_run.py"), str(paths.run / ORDER))
+
+
+def _mount(source: Path, target: Path, *, writable: bool = False) -> list[str]:
+    return ["--volume", f"{source}:{target}{'' if writable else ':ro'}"]

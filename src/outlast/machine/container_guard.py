@@ -1,0 +1,65 @@
+"""The first process in a trainer's container: starts the trainer, passes signals on, and ends all of it when whoever started it is dead.
+
+Run by the container's own Python, from a file: it may import nothing but the standard library. `container_guard.py LOCK COMMAND...`.
+A process outside holds a lock on the file LOCK for as long as it lives: a runtime's daemon would let the container live on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import threading
+
+EXIT_ABANDONED = 137
+EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126
+PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def main(arguments: list[str]) -> int:
+    lock, command = arguments[0], arguments[1:]
+    trainer = os.fork()
+    if trainer == 0:
+        _become(command)
+    for number in PASSED_ON:
+        signal.signal(number, lambda got, _: _pass_on(trainer, got))
+    threading.Thread(target=_watch, args=(lock,), daemon=True).start()
+    while True:
+        try:
+            pid, status = os.wait()  # orphans too: there is no other first process
+        except InterruptedError:
+            continue
+        if pid == trainer:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _become(command: list[str]) -> None:
+    code = EXIT_NOT_EXECUTABLE
+    try:
+        os.setpgid(0, 0)
+        os.execvp(command[0], command)
+    except OSError as error:
+        os.write(2, f"outlast: cannot start `{command[0]}` in the container: {error}\n".encode(errors="replace"))
+        code = EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_EXECUTABLE
+    finally:
+        os._exit(code)
+
+
+def _pass_on(trainer: int, number: int) -> None:
+    try:
+        os.killpg(trainer, number)
+    except ProcessLookupError:
+        return
+
+
+def _watch(lock: str) -> None:
+    """Blocks until nobody holds the lock any more. With the first process all others of the container end."""
+    descriptor = os.open(lock, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    os._exit(EXIT_ABANDONED)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
