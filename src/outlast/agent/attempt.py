@@ -237,6 +237,7 @@ class AttemptLife(Commits):
             retries=self.spec.retries,
             head=self.at.head,
             spent=cost.reached(self.place.rent),
+            unwanted=self.child.unwanted(),
         )
         if self._last_commit():
             self._seal_streams()  # once more: that last look may have found what the log should tell
@@ -311,6 +312,7 @@ class AttemptLife(Commits):
                 outputs=outputs,
                 exit_code=code,
                 reason=verdict.reason,
+                early=verdict.early,
             )
 
         self._patiently(lambda: self._amend(end, "final"))

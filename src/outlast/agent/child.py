@@ -18,6 +18,8 @@ class Reason(enum.Enum):
     DEADLINE = "deadline"
     COST = "cost"
     EDIT = "edit"
+    EARLY = "early"
+    """It is a cell of a sweep, and others do better."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,14 @@ class Child(Protocol):
 
     def step(self) -> int | None:
         """The last step that the trainer was seen at."""
+        ...
+
+    def unwanted(self) -> str:
+        """Why nobody wants this training to go on; empty: it goes on."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Into the job's log, as a word of ours."""
         ...
 
     def paused(self) -> str:

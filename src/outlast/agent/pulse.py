@@ -41,6 +41,8 @@ class Pulse(Standing):
     def _tick(self) -> None:
         now = self.clock.monotonic()
         self.vigil.look(now, self._deadline)
+        if self.vigil.told is None and self.child.unwanted():
+            self.vigil.tell(Reason.EARLY, now, STOP_GRACE_SECONDS)
         if now < self._back_at:
             return
         try:

@@ -22,12 +22,25 @@ class Verdict:
     next: Next
     state: State | None = None
     reason: str = ""
+    early: bool = False
 
 
-def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head: Head, spent: str = "") -> Verdict:
+UNWANTED = "other cells did better"
+
+
+def judge(
+    exit: Exit,
+    *,
+    told: Reason | None,
+    stalled: bool,
+    retries: int,
+    head: Head,
+    spent: str = "",
+    unwanted: str = "",
+) -> Verdict:
     """`told`: why the trainer was asked to leave, if it was. A trainer that finished all the same has finished.
 
-    `spent`: what is said where it was told because of the money.
+    `spent`: what is said where it was told because of the money; `unwanted`: because others did better.
     """
     if exit.code == 0:
         return Verdict(Cause.SUCCEEDED, Next.FINAL, State.SUCCEEDED)
@@ -37,6 +50,8 @@ def judge(exit: Exit, *, told: Reason | None, stalled: bool, retries: int, head:
         return Verdict(Cause.EXPIRED, Next.FINAL, State.EXPIRED, "the launch's time was over")
     if told is Reason.COST:
         return Verdict(Cause.EXPIRED, Next.FINAL, State.EXPIRED, spent)
+    if told is Reason.EARLY:
+        return Verdict(Cause.STOPPED, Next.FINAL, State.STOPPED, unwanted or UNWANTED, early=True)
     if told is Reason.EDIT:
         return Verdict(Cause.EDITED, Next.SAME_MACHINE, reason="its code was changed")
     if told is Reason.PREEMPTED:

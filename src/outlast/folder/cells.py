@@ -72,6 +72,11 @@ class Cells:
             self._spaces[grid.number] = space(grid.document, _where(grid))
         return self._spaces[grid.number]
 
+    def search_point(self, cell: int) -> tuple[Space, int]:
+        """What a search chooses the cell's parameters from, and its number among those, from 0."""
+        grid, index = self._place(cell)
+        return self.space(grid), index
+
     def _place(self, cell: int) -> tuple[Grid, int]:
         """The cell's grid, and its index in what that grid's document means."""
         grid = self._grids[max(0, bisect_right(self._firsts, cell) - 1)]

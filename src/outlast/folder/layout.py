@@ -20,6 +20,7 @@ PRUNES = "prunes/"
 DATASETS = "datasets/"
 AGENTS = "agents/"
 DATASET_NAMES = "datasets/names/"
+ZONES = "zones/"
 
 
 def bundle(digest: str) -> str:
@@ -56,6 +57,11 @@ def dataset(digest: str) -> str:
 
 def dataset_name(name: str) -> str:
     return f"{DATASET_NAMES}{name}.json"
+
+
+def zones(region: str) -> str:
+    """What jobs have met in that region."""
+    return f"{ZONES}{region}.json"
 
 
 def index(submitted_at: float, job: str, launch: int) -> str:
@@ -216,6 +222,10 @@ class SweepKeys:
     def row_segment(self, machine: str, number: int) -> str:
         return f"{self.rows}{machine}-{number:06d}"
 
+    def rungs(self, turn: int) -> str:
+        """What cells measured on their way; the names of empty objects say all of it (see rungs.py)."""
+        return f"{self.root}rungs/{turn:06d}/"
+
     def trial(self, cell: int, turn: int) -> str:
         return f"{self.trials}{cell:06d}{_turn(turn)}.json"
 
@@ -276,3 +286,11 @@ class CellKeys(JobKeys):
     @property
     def bell(self) -> str:
         return self._sweep.bell
+
+    @property
+    def pins(self) -> str:
+        """A reader's hold on a cell is one on its sweep: who deletes that looks in one place."""
+        return self._sweep.pins
+
+    def pin(self, nonce: str) -> str:
+        return self._sweep.pin(nonce)

@@ -17,6 +17,7 @@ from outlast.folder.records import (
     Manifest,
     State,
 )
+from outlast.spec.sweep.goal import falls
 
 BARREN_MAX = 5
 BARREN_MAX_BEFORE_FIRST = 10
@@ -200,7 +201,7 @@ def best_checkpoint(checkpoints: tuple[Checkpoint, ...]) -> Checkpoint | None:
     if not measured:
         return None
     metric = next(iter(measured[-1].metrics))
-    falling = any(word in metric.lower() for word in ("loss", "error", "perplexity", "mse", "mae", "rmse"))
+    falling = falls(metric)
     comparable = [checkpoint for checkpoint in measured if metric in checkpoint.metrics]
     return min(comparable, key=lambda one: one.metrics[metric] if falling else -one.metrics[metric])
 
@@ -214,6 +215,7 @@ def final(
     exit_code: int | None = None,
     reason: str = "",
     refused: bool = False,
+    early: bool = False,
 ) -> Head:
     """The end of a launch, written once: it clears the nonce, so that nobody's late write can be merged into it."""
     attempts = dict(head.attempts)
@@ -232,6 +234,7 @@ def final(
         exit_code=exit_code,
         reason=reason,
         refused=refused,
+        early=early,
     )
 
 
@@ -269,4 +272,5 @@ def relaunched(head: Head, launch: LaunchRecord) -> Head:
         exit_code=None,
         reason="",
         refused=False,
+        early=False,
     )

@@ -109,7 +109,7 @@ class ProcessChild:
     # The beginning.
 
     def edit(self, before: str, after: str) -> None:
-        self.edit_code(before, after, self._say)
+        self.edit_code(before, after, self.say)
 
     def clear(self, bundle: str) -> None:
         self.end()
@@ -228,7 +228,7 @@ class ProcessChild:
         if self._attempt is None:
             return None
         for said in self.places.strayed():
-            self._say(said)
+            self.say(said)
         if self._library.present():
             return self._covered(self._library.saved(self._attempt, after))
         exit = self.exit() if last else None
@@ -242,7 +242,7 @@ class ProcessChild:
 
     def _say_unreadable(self) -> None:
         for path in sorted(self._settling.unreadable - self._told_unreadable)[:UNREADABLE_TOLD_MAX]:
-            self._say(f"`{os.path.basename(path)}` may not be read, and is not kept")
+            self.say(f"`{os.path.basename(path)}` may not be read, and is not kept")
         self._told_unreadable |= self._settling.unreadable
 
     def _covered(self, saved: Saved | None) -> Saved | None:
@@ -254,9 +254,9 @@ class ProcessChild:
     def _say_first(self, text: str) -> None:
         """While the machine is furnished: there is no trainer yet, and no log that it could have removed."""
         files.create(self.paths.spool / SPOOL_LOG)
-        self._say(text)
+        self.say(text)
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
         """Into the job's log, as a word of ours."""
         self._streams["log"].add(f"outlast: {text}\n".encode(errors="backslashreplace"))
 
@@ -278,6 +278,9 @@ class ProcessChild:
             return int(text[:PROGRESS_DIGITS])
         except ValueError:
             return self._unmodified.memory.step
+
+    def unwanted(self) -> str:
+        return ""
 
     def paused(self) -> str:
         if self.spec.drill is None:

@@ -168,6 +168,12 @@ class SimulatedChild:
     def step(self) -> int | None:
         return None if self._trainers is None else self._trainers.step
 
+    def unwanted(self) -> str:
+        return ""
+
+    def say(self, text: str) -> None:
+        self._write("log", f"outlast: {text}\n")
+
     def paused(self) -> str:
         return ""
 
