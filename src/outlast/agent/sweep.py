@@ -265,6 +265,8 @@ class Worker:
     def _conclude(self, held: Held, folder: ClaimedCell, trial: Trial | None) -> None:
         boot_seconds = 0.0 if self.paid_boot else cost.BOOT_SECONDS
         row = row_of(folder, held.cell, self.launch.launch, self.part.turn, boot_seconds=boot_seconds)
+        if trial is not None:
+            row = replace(row, params=dict(trial.params))
         self.paid_boot = True
         self.progress.rows[held.cell] = row
         self.purse.add(row)

@@ -62,16 +62,20 @@ class SweepFolder:
 
     def rows(self, turn: int) -> dict[int, Row]:
         """Cell -> its newest row of that turn."""
-        found: dict[int, Row] = {}
+        return {cell: row for (one, cell), row in self.newest_rows().items() if one == turn}
+
+    def newest_rows(self) -> dict[tuple[int, int], Row]:
+        """(turn, cell) -> its newest row."""
+        found: dict[tuple[int, int], Row] = {}
         for entry in self.store.list(self.keys.rows):
             try:
                 data = self.store.get(entry.key).data
             except KeyMissing:
                 continue
             for row in decode_rows(data, entry.key):
-                known = found.get(row.cell)
-                if row.turn == turn and (known is None or _order(known) <= _order(row)):
-                    found[row.cell] = row
+                known = found.get((row.turn, row.cell))
+                if known is None or _order(known) <= _order(row):
+                    found[row.turn, row.cell] = row
         return found
 
     def write_rows(self, machine: str, number: int, rows: Iterable[Row]) -> None:
@@ -151,7 +155,7 @@ def _encode_row(row: Row) -> bytes:
         for name, value in plain(row).items()
         if value != {} and (name not in _DEFAULTS or value != _DEFAULTS[name])
     }
-    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(document, separators=(",", ":")).encode() + b"\n"
 
 
 def decode_rows(data: bytes, key: str) -> list[Row]:

@@ -84,3 +84,6 @@ class Row:
 
     metrics: Mapping[str, float] = field(default_factory=dict)
     """The last value of each."""
+
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """What a search has chosen for it; empty: its grid says it."""

@@ -1,7 +1,8 @@
-"""Which job a user means: a unique prefix, a folder's path or URL, or nothing: the newest."""
+"""Which job a user means: a unique prefix, a folder's path or URL, or nothing: the newest; and which cell: `SWEEP.21`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import islice
@@ -13,6 +14,8 @@ from outlast.folder.home import Home
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
 
+_FOLDER = re.compile(r"(?P<home>.*)/jobs/(?P<job>[^/]+)(?:/cells/(?P<cell>\d{6})(?:\.\d+)?)?", re.DOTALL)
+
 NEAR_MAX = 5
 KNOWN_MAX = 2000
 """Among so many of the newest, one that is like the name is looked for."""
@@ -21,6 +24,8 @@ KNOWN_MAX = 2000
 def find(world: World, text: str | None, home: str | None = None) -> Job:
     if text and ("/" in text or "://" in text):
         return _by_folder(world, text)
+    if text and (cell := layout.cell_parts(text)) is not None:
+        return cell_of(find(world, cell[0], home), cell[1])
     if not text:
         newest = _newest(world, home)
         if newest is not None:
@@ -53,6 +58,13 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
     raise NotFound(f"there is no job `{text}`", state=state, hint=hint)
 
 
+def cell_of(sweep: Job, number: int) -> Job:
+    """One that the sweep has, whether or not it has begun."""
+    cell = Job.of(sweep.home, layout.cell_id(sweep.id, number))
+    cell.spec()
+    return cell
+
+
 def _exact(home: Home, id: str) -> Iterator[Job]:
     job = Job.of(home, id)
     if any(True for _ in home.store.list(job.folder.keys.spec, limit=1)):
@@ -66,12 +78,15 @@ def _newest(world: World, home: str | None) -> Job | None:
 
 
 def _by_folder(world: World, text: str) -> Job:
-    """`<home>/jobs/<job>`, as `run --json` prints it."""
-    url, separator, job = text.rstrip("/").rpartition("/jobs/")
-    if not separator or "/" in job:
+    """`<home>/jobs/<job>`, as `run --json` prints it; or `<home>/jobs/<sweep>/cells/<number>`."""
+    named = _FOLDER.fullmatch(text.rstrip("/"))
+    if named is None:
         raise UsageError(f"`{text}` is no job's folder", hint="a folder is `<home>/jobs/<job>`")
+    url, job, cell = named["home"], named["job"], named["cell"]
     if "://" not in url:
         url = str(Path(url).absolute())
+    if cell is not None:
+        return cell_of(Job.of(world.home(url), job), int(cell))
     found = Job.of(world.home(url), job)
     if not any(True for _ in found.folder.store.list(found.folder.keys.root, limit=1)):
         raise NotFound(

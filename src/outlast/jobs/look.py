@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlast.engines.engine import Condition, LaunchState
 from outlast.errors import NoCapacity
 from outlast.folder import life
+from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
@@ -15,6 +16,8 @@ from outlast.jobs.secrets import forget
 from outlast.jobs.see_off import end_what_is_left
 from outlast.jobs.submit import start
 from outlast.jobs.world import World
+from outlast.jobs.zones import remember_end, remember_stockout
+from outlast.results.cell_status import cell_status
 from outlast.results.status import Status, status_of
 from outlast.results.sweep import cells_that_run
 from outlast.spec.spec import Spec
@@ -28,7 +31,9 @@ FORGET_SECONDS = 120.0
 
 
 def look(world: World, job: Job) -> Status:
-    """The job's state, after mending what a dead machine, supervisor or command has left."""
+    """The job's state, after mending what a dead machine, supervisor or command has left. A cell is looked after by its sweep."""
+    if isinstance(job.folder, CellFolder):
+        return cell_status(job.folder, look(world, Job.of(job.home, job.folder.sweep)))
     at = job.folder.existing_head()
     spec = job.folder.read_spec()
     record = job.folder.read_launch(at.head.launch)

@@ -9,6 +9,7 @@ from outlast.folder.folder import Folder
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
 from outlast.jobs.world import World
+from outlast.results.cell_status import MISSING
 from outlast.results.logs import LogPiece, LogReader
 from outlast.results.status import Status
 
@@ -46,6 +47,8 @@ def watch(
             status = look(world, job)
             if on_status is not None:
                 on_status(status)
+            if status.state == MISSING:
+                return
             look_at = world.clock.monotonic() + max(LOOK_SECONDS, LOOK_POLLS * job.folder.store.poll_seconds)
         world.clock.sleep(pause)
 
@@ -55,7 +58,7 @@ def wait(world: World, job: Job) -> Status:
     poll = job.folder.store.poll_seconds
     while True:
         status = look(world, job)
-        if status.head.state.final:
+        if status.head.state.final or status.state == MISSING:
             return status
         look_at = world.clock.monotonic() + max(LOOK_SECONDS, LOOK_POLLS * poll)
         while world.clock.monotonic() < look_at and not job.folder.existing_head().head.state.final:

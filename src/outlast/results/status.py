@@ -113,6 +113,7 @@ class Status:
             "usd_per_hour": self.launch.usd_per_hour * self.launch.workers,
             "folder": self.folder,
             "sweep": self.spec.sweep or None,
+            "cells": None,
         }
 
     def document(self) -> dict[str, Any]:

@@ -1,13 +1,23 @@
-"""A sweep's cells as a person asks for them: how many are done, what came of each, which is best."""
+"""A sweep's cells as a person asks for them: the state of each, what it found, how many are done, which is best."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from outlast.folder.cells import Cells
 from outlast.folder.folder import Folder
-from outlast.folder.records import LaunchRecord
+from outlast.folder.records import LaunchRecord, SweepLaunch
 from outlast.folder.sweep import GOOD, Progress, SweepFolder, read_progress
+from outlast.folder.sweep_records import Row
+from outlast.results.cell import RunningCell, look_at
 from outlast.spec.spec import Spec
+from outlast.spec.sweep.goal import falls
+
+RUNNING, WAITING, MISSING = "running", "waiting", "missing"
+"""States of cells that have not ended; `missing`: the sweep has, without it."""
 
 
 @dataclass(frozen=True)
@@ -15,6 +25,8 @@ class Counts:
     cells: int
     done: int
     failed: int
+    """Or stopped, or without time or money."""
+
     running: int
 
     @property
@@ -23,7 +35,7 @@ class Counts:
 
     def document(self) -> dict[str, int]:
         return {
-            "cells": self.cells,
+            "total": self.cells,
             "done": self.done,
             "failed": self.failed,
             "running": self.running,
@@ -31,23 +43,106 @@ class Counts:
         }
 
 
-def counts(folder: Folder, spec: Spec, record: LaunchRecord) -> Counts:
-    assert spec.cells is not None and record.cells is not None
+@dataclass(frozen=True)
+class Cell:
+    number: int
+    params: Mapping[str, Any]
+    state: str
+    """As its row says it (`succeeded`, `failed`, `stopped`, `expired`, `early`), or `running`, `waiting`, `missing`."""
+
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    step: int | None = None
+    usd: float = 0.0
+    seconds: float = 0.0
+    attempts: int = 0
+    preemptions: int = 0
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    reason: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self.state not in (RUNNING, WAITING, MISSING)
+
+    def document(self) -> dict[str, Any]:
+        """One of `show SWEEP --json` and of `results --json`."""
+        return {
+            "cell": self.number,
+            "state": self.state,
+            "params": dict(self.params),
+            "metrics": dict(self.metrics),
+            "step": self.step,
+            "cost_usd": round(self.usd, 4),
+            "seconds": round(self.seconds, 3),
+            "attempts": self.attempts,
+            "preemptions": self.preemptions,
+            "started_at": self.started_at,
+            "ended_at": self.ended_at,
+            "exit_code": self.exit_code,
+            "why": self.reason or None,
+        }
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A sweep's records, read once: few objects, however many cells there are."""
+
+    sweep: SweepFolder
+    spec: Spec
+    record: LaunchRecord
+    cells: Cells
+    progress: Progress
+    earlier: tuple[Row, ...]
+    """Of turns before the present one: what they have cost was paid."""
+
+    final: bool
+
+    def state(self, cell: int) -> str:
+        row = self.progress.rows.get(cell)
+        if row is not None and (self.final or self.progress.settled(cell)):
+            return row.state
+        if self.final:
+            return MISSING
+        return RUNNING if cell in self.progress.claims else WAITING
+
+    def running(self) -> list[int]:
+        return [] if self.final else self.progress.unfinished()
+
+    def counts(self) -> Counts:
+        ended = [row for cell, row in self.progress.rows.items() if self.final or self.progress.settled(cell)]
+        good = sum(1 for row in ended if row.state in GOOD)
+        return Counts(len(self.cells), good, len(ended) - good, len(self.running()))
+
+    def look_at_running(self, now: float, *, metrics: bool) -> dict[int, RunningCell]:
+        turn = (self.record.cells or SweepLaunch(1)).turn
+        return {
+            cell: look_at(self.sweep.folder, self.spec, self.record, cell, turn, now, metrics=metrics)
+            for cell in self.running()
+        }
+
+
+def see(folder: Folder, spec: Spec, record: LaunchRecord, *, final: bool) -> Seen:
+    """Claims before rows: a cell that was claimed and has ended since is found to have ended."""
+    assert spec.cells is not None
+    asked = record.cells or SweepLaunch(1)
     sweep = SweepFolder(folder)
-    total = sum(grid.cells for grid in sweep.grids()[: record.cells.grids])
-    return counted(read_progress(sweep, record, total))
+    cells = sweep.cells(spec.cells, asked.grids)
+    claims = sweep.claims(record.launch)
+    newest = sweep.newest_rows()
+    rows = {cell: row for (turn, cell), row in newest.items() if turn == asked.turn}
+    earlier = tuple(row for (turn, _), row in newest.items() if turn != asked.turn)
+    progress = Progress(len(cells), rows, claims, record.launch, asked.failed_too)
+    return Seen(sweep, spec, record, cells, progress, earlier, final)
+
+
+def counts(folder: Folder, spec: Spec, record: LaunchRecord, *, final: bool = False) -> Counts:
+    return see(folder, spec, record, final=final).counts()
 
 
 def cells_that_run(folder: Folder, record: LaunchRecord) -> list[int]:
     """Or were begun, by machines that are dead by now."""
     return read_progress(SweepFolder(folder), record, 0).unfinished()
-
-
-def counted(progress: Progress) -> Counts:
-    running = progress.unfinished()
-    ended = [row for cell, row in progress.rows.items() if cell not in running]
-    good = sum(1 for row in ended if row.state in GOOD)
-    return Counts(progress.cells, good, len(ended) - good, len(running))
 
 
 def counts_words(found: Counts) -> str:
@@ -57,3 +152,85 @@ def counts_words(found: Counts) -> str:
     if found.running:
         words.append(f"{found.running:,} running")
     return ", ".join(words)
+
+
+def usd_of(seen: Seen, running: Mapping[int, RunningCell]) -> float:
+    """Of every attempt of every cell, those that run and those of earlier turns too."""
+    ended = sum(row.usd for cell, row in seen.progress.rows.items() if cell not in running)
+    return ended + sum(one.usd for one in running.values()) + sum(row.usd for row in seen.earlier)
+
+
+def table(seen: Seen, running: Mapping[int, RunningCell]) -> list[Cell]:
+    """All cells, by number."""
+    chosen = seen.cells.chosen
+    found = []
+    for number in seen.cells:
+        state = seen.state(number)
+        row = seen.progress.rows.get(number)
+        if number in running:
+            now = running[number]
+            params = now.params if chosen else seen.cells.params(number)
+            cell = Cell(
+                number,
+                params,
+                state,
+                now.metrics,
+                now.step,
+                now.usd,
+                now.seconds,
+                now.attempts,
+                now.preemptions,
+                now.started_at,
+            )
+        elif row is not None and state == row.state:
+            params = row.params if chosen else seen.cells.params(number)
+            cell = _of_row(row, params)
+        else:
+            params = {} if chosen else seen.cells.params(number)
+            cell = Cell(number, params, state, usd=row.usd if row is not None else 0.0)
+        found.append(cell)
+    return found
+
+
+def _of_row(row: Row, params: Mapping[str, Any]) -> Cell:
+    return Cell(
+        row.cell,
+        params,
+        row.state,
+        row.metrics,
+        row.step,
+        row.usd,
+        row.seconds,
+        row.attempts,
+        row.preemptions,
+        row.started_at,
+        row.ended_at,
+        row.exit_code,
+        row.reason,
+    )
+
+
+def names_of(dictionaries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Every name, in the order in which they are met."""
+    names: dict[str, None] = {}
+    for one in dictionaries:
+        if len(one) != len(names) or any(name not in names for name in one):
+            names.update(dict.fromkeys(one))
+    return list(names)
+
+
+def ranked(cells: Sequence[Cell], metric: str, goal: str) -> list[Cell]:
+    """The best first; what has not succeeded, or never logged it, behind those that have, by number."""
+    sign = 1.0 if falls(metric, goal) else -1.0
+
+    def order(cell: Cell) -> tuple[bool, bool, float, int]:
+        value = cell.metrics.get(metric)
+        known = value is not None and math.isfinite(value)
+        return cell.state not in GOOD, not known, sign * value if known and value is not None else 0.0, cell.number
+
+    return sorted(cells, key=order)
+
+
+def main_metric(asked: str, said: str, names: Sequence[str]) -> str:
+    """What results are sorted by: as asked for now, as the sweep was submitted, else the first that cells log. Empty: there is none."""
+    return asked or said or next(iter(names), "")
