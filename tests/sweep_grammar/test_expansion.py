@@ -12,6 +12,7 @@ from hypothesis import given
 from outlast.spec.sweep.expand import expansion
 from outlast.spec.sweep.flags import to_flags
 from tests.sweep_grammar import plain
+from tests.sweep_grammar.plain import UNHURRIED
 
 
 def typed(cells: Any) -> str:
@@ -19,6 +20,7 @@ def typed(cells: Any) -> str:
     return repr([list(cell.items()) for cell in cells])
 
 
+@UNHURRIED
 @given(plain.DOCUMENTS)
 def test_the_cells_are_those_of_the_plain_implementation(document: Any) -> None:
     found = expansion(document, "grid.json")
@@ -28,6 +30,7 @@ def test_the_cells_are_those_of_the_plain_implementation(document: Any) -> None:
     assert bool(found) == bool(wanted)
 
 
+@UNHURRIED
 @given(plain.DOCUMENTS)
 def test_a_cell_is_the_same_by_its_number_as_in_turn(document: Any) -> None:
     found = expansion(document, "grid.json")
@@ -37,12 +40,14 @@ def test_a_cell_is_the_same_by_its_number_as_in_turn(document: Any) -> None:
     assert typed(found[1:3]) == typed(in_turn[1:3])
 
 
+@UNHURRIED
 @given(plain.DOCUMENTS)
 def test_flags_are_those_of_the_plain_implementation(document: Any) -> None:
     for cell in expansion(document, "grid.json"):
         assert list(to_flags(cell)) == plain.flags(cell)
 
 
+@UNHURRIED
 @given(plain.DOCUMENTS)
 def test_what_went_through_json_means_the_same(document: Any) -> None:
     """A sweep's record is JSON: what a machine expands is what was submitted."""
@@ -50,6 +55,7 @@ def test_what_went_through_json_means_the_same(document: Any) -> None:
     assert typed(expansion(again, "grid.json")) == typed(expansion(document, "grid.json"))
 
 
+@UNHURRIED
 @given(plain.DOCUMENTS)
 def test_names_are_all_that_any_cell_may_have(document: Any) -> None:
     found = expansion(document, "grid.json")
@@ -70,9 +76,8 @@ def test_grids_of_many_blocks_are_in_order(first: int) -> None:
         "a": list(range(first)),
         "b": list("xyz"),
         "[c,d]": [[1, 2], [3, 4]],
-        "e": list(range(7)),
+        "e": [0, 1],
         "f": 0,
-        "g": [1, 2],
     }
     found = expansion(document, "grid.json")
     assert typed(found) == typed(plain.expand(document))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlast.spec.sweep.labels import LABELS_MAX, label_key, label_value, labels_from_args, labels_of
+from tests.sweep_grammar.plain import UNHURRIED
 
 KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 VALUE = re.compile(r"[a-z0-9_-]{0,63}")
@@ -64,6 +65,7 @@ def test_where_there_are_too_many_the_last_arguments_are_left_out() -> None:
     assert "a53" in found and "a54" not in found
 
 
+@UNHURRIED
 @given(
     st.lists(st.one_of(st.text(max_size=80), st.from_regex(r"--?[a-zA-Z0-9._=-]{0,70}", fullmatch=True)), max_size=80)
 )
@@ -72,6 +74,7 @@ def test_whatever_was_typed_the_labels_are_legal(args: list[str]) -> None:
         assert KEY.fullmatch(key) and VALUE.fullmatch(value)
 
 
+@UNHURRIED
 @given(st.text())
 def test_what_is_legal_already_stays(text: str) -> None:
     assert label_key(label_key(text)) == label_key(text)

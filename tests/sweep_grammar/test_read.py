@@ -18,6 +18,7 @@ from outlast.spec.sweep.commented_json import read_commented_json
 from outlast.spec.sweep.expand import expansion
 from outlast.spec.sweep.read import read_document
 from tests.sweep_grammar import plain
+from tests.sweep_grammar.plain import UNHURRIED
 
 GRID = {"lr": [0.1, 1e-5], "[a,b]": [[1, 2], [3, 4]], "verbose": True, "name": "x # y // z"}
 
@@ -99,6 +100,7 @@ def test_stdin_is_json_with_comments_whatever_the_locale(
     assert read_document("./stdin", Pipe(b"")) == {"from": "a file"}
 
 
+@UNHURRIED
 @given(st.data())
 def test_comments_anywhere_between_the_words_change_nothing(data: st.DataObject) -> None:
     document = data.draw(plain.DOCUMENTS)

@@ -17,6 +17,7 @@ from scipy.stats import qmc
 from outlast.errors import UsageError
 from outlast.spec.sweep.sobol import BITS, DIMENSIONS_MAX, shifted_sobol, sobol
 from outlast.spec.sweep.space import Kind, Space, space
+from tests.sweep_grammar.plain import UNHURRIED
 
 DOCUMENT = {
     "lr": {"log": [1e-5, 1e-1]},
@@ -100,6 +101,7 @@ def test_later_points_are_scipys_too() -> None:
     assert [sobol(123_456, dimension) for dimension in range(21)] == list(theirs.random(1)[0])
 
 
+@UNHURRIED
 @given(st.integers(0, 2**40), st.integers(0, DIMENSIONS_MAX - 1), st.integers(0, 6), st.integers(0, 50))
 def test_a_shift_leaves_every_block_even(seed: int, dimension: int, bits: int, block: int) -> None:
     """Of 2**n points in a row, from a multiple on, one lies in each of 2**n equal parts."""
