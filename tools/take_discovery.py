@@ -16,17 +16,24 @@ ROOT = Path(__file__).resolve().parent.parent
 TAKEN = ROOT / "src" / "outlast_emulator" / "discovery"
 
 SHIPPED = (
+    "aiplatform.v1",
     "cloudbilling.v1",
     "cloudresourcemanager.v1",
     "compute.v1",
     "iam.v1",
+    "logging.v2",
     "secretmanager.v1",
     "serviceusage.v1",
     "storage.v1",
 )
-"""What the emulator serves. The tool can take any other, such as batch.v1, aiplatform.v1 or logging.v2."""
+"""What the emulator serves. The tool can take any other, such as batch.v1 or tpu.v2."""
 
 COLLECTIONS: dict[str, tuple[str, ...]] = {
+    "aiplatform.v1": (
+        "projects.locations.customJobs",
+        "projects.locations.customJobs.operations",
+        "projects.locations.operations",
+    ),
     "cloudbilling.v1": ("projects", "services", "services.skus"),
     "cloudresourcemanager.v1": ("projects",),
     "compute.v1": (
@@ -62,6 +69,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
         "zones",
     ),
     "iam.v1": ("permissions", "projects.roles", "projects.serviceAccounts", "roles"),
+    "logging.v2": ("entries", "monitoredResourceDescriptors", "projects.exclusions", "projects.logs", "projects.sinks"),
     "secretmanager.v1": ("projects.secrets", "projects.secrets.versions"),
     "serviceusage.v1": ("operations", "services"),
 }

@@ -17,11 +17,14 @@ from outlast_emulator.control import faults, record, surface
 from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.iam import authorize, endpoints
+from outlast_emulator.logging_api import entries_api
 from outlast_emulator.machines import world
 from outlast_emulator.project import enabled, project_apis
 from outlast_emulator.registry import api as registry_api
 from outlast_emulator.routes import Route
 from outlast_emulator.storage import batch, json_api, xml_api
+from outlast_emulator.vertex import api as vertex_api
+from outlast_emulator.vertex import control as vertex_control
 
 APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     surface.routes,
@@ -34,6 +37,9 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     groups_control.routes,
     world.routes,
     registry_api.routes,
+    vertex_api.routes,
+    vertex_control.routes,
+    entries_api.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's
 )

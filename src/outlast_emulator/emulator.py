@@ -20,6 +20,7 @@ from outlast_emulator.control.ledger import Ledger
 from outlast_emulator.control.record import RECORD, Record
 from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.iam.authority import Authority
+from outlast_emulator.logging_api.entries import Entries
 from outlast_emulator.project.enabled import EnabledApis
 from outlast_emulator.project.secrets import Secrets
 from outlast_emulator.registry.model import Registry
@@ -29,6 +30,7 @@ from outlast_emulator.routes import Router
 from outlast_emulator.storage.lifecycle import Lifecycle
 from outlast_emulator.storage.model import Storage
 from outlast_emulator.switches import Switches
+from outlast_emulator.vertex.model import Vertex
 from outlast_emulator.wire.gate import Gate
 
 PROJECT = "emulated"
@@ -62,8 +64,10 @@ class Emulator:
         self.registry = Registry(data / "registry", self.clock)
         self.compute = Compute(data / "compute", self.clock, self.switches)
         hosting.connect(self)
+        self.entries = Entries(data / "logging", self.clock)
+        self.vertex = Vertex(self)
         self.lifecycle = Lifecycle(self.storage, data / "xml-uploads", self.clock)
-        self.ledger = Ledger(self.storage, self.record, self.compute.usage)
+        self.ledger = Ledger(self.storage, self.record, (self.compute.usage, self.vertex.usage))
         self.check_body: Callable[[str, dict[str, Any]], None] = _no_check
         """For a body that is not the whole of a request (the first part of a multipart upload): refused as Google refuses
         it. Set by the step that validates."""
@@ -114,6 +118,7 @@ class Emulator:
     def tick(self) -> None:
         """About once a second, from the server's loop."""
         self.compute.start()
+        self.vertex.start()
         self.ledger.keep_changes()
         if self.clock.monotonic() - self._lifecycle_at > LIFECYCLE_SECONDS:
             self._lifecycle_at = self.clock.monotonic()
@@ -130,6 +135,8 @@ class Emulator:
         self._closed = True
         self.ledger.keep()
         self.record.close()
+        self.vertex.close()
+        self.entries.close()
         self.compute.close()
         self.registry.close()
         self.storage.close()

@@ -14,6 +14,7 @@ from outlast_emulator.compute.origins import ORIGINS as COMPUTE
 from outlast_emulator.iam.methods import DEMANDS
 from outlast_emulator.project.origins import ORIGINS
 from outlast_emulator.registry.origins import ORIGINS as REGISTRY
+from outlast_emulator.vertex.origins import ORIGINS as VERTEX
 
 WORDS = ("document", "page", "report", "guess")
 
@@ -108,6 +109,7 @@ SOURCES: dict[str, dict[str, str]] = {
 SOURCES.update(ORIGINS)
 SOURCES.update(COMPUTE)
 SOURCES.update(REGISTRY)
+SOURCES.update(VERTEX)
 
 
 def permissions(method_id: str) -> list[str]:

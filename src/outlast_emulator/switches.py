@@ -115,6 +115,28 @@ class Switches:
     zone_change_with_flexibility: bool = True
     """... and have an instance flexibility policy too."""
 
+    vertex_start_seconds: float = 30.0
+    """From a custom job's PENDING to RUNNING, when there are machines and quota for it."""
+
+    vertex_retry_seconds: float = 60.0
+    """Between two attempts of Vertex AI to find machines for a job."""
+
+    vertex_error_seconds: float = 60.0
+    """From a custom job's end to its error, which Google sets later."""
+
+    vertex_exit_is_final: bool = True
+    """A replica that exits with another code than 0, 134 or 139 (6, 11) fails its job; off: its container is started again, up to five
+    times, and then the job, up to three times."""
+
+    vertex_stockouts_in_a_row: bool = False
+    """The restarts after stock-outs and preemptions are counted anew when a job runs; off: all of a job's."""
+
+    vertex_submissions_per_minute: int = 60
+    """Custom jobs that a project may make in a minute; more are answered 429. 0: no limit."""
+
+    log_reads_per_minute: int = 60
+    """Questions to Cloud Logging that a project may ask in a minute; more are answered 429. 0: no limit."""
+
     def change(self, wanted: dict[str, Any]) -> None:
         """Sets what is named; ValueError names what there is no switch for, or the type that it takes."""
         kinds = {entry.name: type(getattr(self, entry.name)) for entry in fields(self)}

@@ -6,9 +6,9 @@ Prices: Standard storage in a region of the United States, list price, as of 202
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from outlast_emulator.compute.usage import Usage
 from outlast_emulator.control.record import Record
 from outlast_emulator.storage.model import Storage
 
@@ -32,11 +32,19 @@ def operation_class(method_id: str) -> str:
     return "B" if method_id.rsplit(".", 1)[-1] in _CLASS_B else "A"
 
 
+class Usage(Protocol):
+    """What somebody's things cost while they are there."""
+
+    def alive(self) -> list[dict[str, Any]]: ...
+
+    def usd_total(self) -> float: ...
+
+
 class Ledger:
     """Totals survive a restart up to the last `keep`: a killed emulator forgets about a second."""
 
-    def __init__(self, storage: Storage, record: Record, usage: Usage) -> None:
-        self._usage = usage
+    def __init__(self, storage: Storage, record: Record, usages: Sequence[Usage]) -> None:
+        self._usages = usages
         self._storage = storage
         self._record = record
         self._kept_calls = 0
@@ -49,8 +57,9 @@ class Ledger:
             location = next((it.fields.get("location", "") for it in self._storage.buckets.all(None, bucket)), "")
             rate = size / GB * STORAGE_USD_PER_GB_MONTH / HOURS_PER_MONTH
             alive.append({"kind": "storage.bucket", "name": bucket, "zone": location.lower(), "usd_per_hour": rate})
-        alive += self._usage.alive()
-        total = self._earlier + self._since_start() + self._usage.usd_total()
+        for usage in self._usages:
+            alive += usage.alive()
+        total = self._earlier + self._since_start() + sum(usage.usd_total() for usage in self._usages)
         return {"alive": alive, "usd_per_hour": sum(entry["usd_per_hour"] for entry in alive), "usd_total": total}
 
     def operations(self) -> dict[str, Any]:

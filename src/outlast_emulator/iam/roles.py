@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlast_emulator.iam import artifact_methods, compute_roles, project_roles
+from outlast_emulator.iam import artifact_methods, compute_roles, logging_methods, project_roles, vertex_methods
 
 _OBJECT_READ = frozenset(
     ("storage.objects.get", "storage.objects.list", "storage.folders.list", "storage.managedFolders.list")
@@ -94,6 +94,12 @@ ROLES: dict[str, frozenset[str]] = {
     "roles/serviceusage.serviceUsageConsumer": frozenset(("serviceusage.services.use",)),
 }
 
-for _table in (project_roles.PERMITTED, compute_roles.PERMITTED, artifact_methods.PERMITTED):
+for _table in (
+    project_roles.PERMITTED,
+    compute_roles.PERMITTED,
+    artifact_methods.PERMITTED,
+    logging_methods.PERMITTED,
+    vertex_methods.PERMITTED,
+):
     for _role, _permitted in _table.items():
         ROLES[_role] = ROLES.get(_role, frozenset()) | _permitted

@@ -34,9 +34,9 @@ def run(launcher: Lines, spec: dict[str, Any]) -> int:
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     root = _mount_root(spec)
     own = _own_scripts(root)
-    _mount_system(root)
+    mount_system(root)
     for place, path in spec["shown"].items():
-        target = _made(root, place)
+        target = made(root, place)
         linux.bind(path, target, read_only=True)
     _write_network_names(root, spec["name"])
     linux.set_hostname(spec["name"])
@@ -79,7 +79,7 @@ def _mount_root(spec: dict[str, Any]) -> str:
         linux.mount("machine", f"{disk}/root", "overlay", options=options + ",volatile")
     except OSError:  # a kernel before 5.10: each fsync inside goes to the disk
         linux.mount("machine", f"{disk}/root", "overlay", options=options)
-    _empty(os.path.join(disk, "root", "tmp"))
+    empty(os.path.join(disk, "root", "tmp"))
     return os.path.abspath(f"{disk}/root")
 
 
@@ -102,17 +102,17 @@ def _own_scripts(root: str) -> Script | None:
     return own_scripts.run
 
 
-def _mount_system(root: str) -> None:
+def mount_system(root: str) -> None:
     safe = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
-    linux.mount("proc", _made(root, "proc"), "proc", safe)
-    linux.mount("sysfs", _made(root, "sys"), "sysfs", safe | linux.MS_RDONLY)
-    linux.mount("run", _made(root, "run"), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755,size=20%")
-    linux.mount("dev", _made(root, "dev"), "tmpfs", linux.MS_NOSUID, "mode=755,size=1m")
+    linux.mount("proc", made(root, "proc"), "proc", safe)
+    linux.mount("sysfs", made(root, "sys"), "sysfs", safe | linux.MS_RDONLY)
+    linux.mount("run", made(root, "run"), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755,size=20%")
+    linux.mount("dev", made(root, "dev"), "tmpfs", linux.MS_NOSUID, "mode=755,size=1m")
     for name, minor in DEVICES.items():
         _node(f"{root}/dev/{name}", 1, minor)
     _node(f"{root}/dev/tty", 5, 0)
-    linux.mount("devpts", _made(root, "dev/pts"), "devpts", options="newinstance,ptmxmode=0666,mode=620")
-    linux.mount("shm", _made(root, "dev/shm"), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
+    linux.mount("devpts", made(root, "dev/pts"), "devpts", options="newinstance,ptmxmode=0666,mode=620")
+    linux.mount("shm", made(root, "dev/shm"), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
     for name, target in (
         ("ptmx", "pts/ptmx"),
         ("fd", "/proc/self/fd"),
@@ -175,7 +175,7 @@ def _listen(api_port: int) -> list[socket.socket]:
     return [socket.create_server(place, backlog=BACKLOG) for place in places]
 
 
-def _made(root: str, place: str) -> str:
+def made(root: str, place: str) -> str:
     path = os.path.join(root, place.lstrip("/"))
     os.makedirs(path, exist_ok=True)
     return path
@@ -186,7 +186,7 @@ def _node(path: str, major: int, minor: int) -> None:
     os.chmod(path, 0o666)  # noqa: S103  a device of everybody, whatever the mask
 
 
-def _empty(directory: str) -> None:
+def empty(directory: str) -> None:
     """As a boot does with `/tmp`."""
     for entry in os.scandir(directory):
         if entry.is_dir(follow_symlinks=False):

@@ -56,6 +56,10 @@ def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags), "unshare")
 
 
+def enter_namespace(file: int, kind: int) -> None:
+    _checked(_libc.setns(file, kind), "setns")
+
+
 def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
     made = _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode())
     _checked(made, f"mount of {kind or source} at {target}")
