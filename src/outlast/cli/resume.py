@@ -41,6 +41,7 @@ class ResumeCommand(Command):
 @click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")
 @click.option("--max-run", type=MAX_RUN, metavar="DURATION", help="The most it may take from now on.")
 @click.option("--detach", is_flag=True, help="Return when it is started; it goes on by itself.")
+@click.option("--on", metavar="ENGINE", help="Go on at another engine: `compute` or `vertex`; as before if not said.")
 @setting_option("project", "PROJECT", "The Google Cloud project that pays; as before if not said.")
 @setting_option("cpus", "N", "CPUs that it may use; as before if not said.")
 @setting_option("gpus", "GPUS", "GPUs that it may use: `2`, and where rented `L4` or `4xA100`; as before if not said.")
@@ -71,7 +72,7 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         args=given["args"],
         allow_changed=given["allow_changed"],
         max_run_seconds=max_run,
-        changes=rent_changes(given),
+        changes={**rent_changes(given), **({"on": given["on"]} if given["on"] else {})},
     )
     head = found.folder.existing_head().head
     step = head.checkpoints[-1].step if head.checkpoints else None

@@ -22,6 +22,8 @@ def next_region(spec: Spec, record: LaunchRecord, state: LaunchState, now: float
     """Where it should go; empty: it stays."""
     if spec.machine.rented is None or record.machine.rented is None or not state.lacks_capacity:
         return ""
+    if record.engine != spec.engine:
+        return ""  # somebody has moved it here from another one, whose regions are of another machine
     if now - record.launched_at < WAIT_SECONDS:
         return ""
     regions = spec.machine.rented.regions

@@ -29,11 +29,25 @@ def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, An
     if not wanted:
         return machine
     engine = world.engine(previous.engine)
+    if wanted.get("on", previous.engine) != previous.engine:
+        from outlast.jobs.other_engine import machine_at
+
+        return machine_at(world, previous, world.engine(wanted["on"]), changes)
+    wanted.pop("on", None)
+    if not wanted:
+        return machine
     if machine.rented is None:
         share = {"cpus": machine.cpus, "gpus": machine.gpus}
         return find_machine(world, Asked(target="", **{**share, **wanted}), engine).machine
-    asked = Asked(target="", **{**as_before(machine, machine.rented, wanted), **wanted})
+    before = as_before(machine, machine.rented, wanted)
+    if machine.rented.service:
+        before = _as_before_managed(machine, machine.rented, before)
+    asked = Asked(target="", **{**before, **wanted})
     found = first_region(find_machine(world, asked, engine).machine)
+    if machine.rented.service and found.rented is not None:
+        pools = () if any(name in wanted for name in SIZE) else machine.rented.pools
+        rented = replace(found.rented, image=machine.rented.image, pools=pools)
+        found = first_region(replace(found, rented=rented))
     engine.check(found, workers=previous.workers)
     return found
 
@@ -66,6 +80,15 @@ def as_before(machine: Machine, rented: Rented, wanted: Mapping[str, Any]) -> di
     if "project" in wanted and "service_account" not in wanted:
         del before["service_account"]
     return before
+
+
+def _as_before_managed(machine: Machine, rented: Rented, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Less what a service chooses, and with what only a service has."""
+    from outlast.jobs.other_engine import as_managed
+
+    managed = as_managed(machine, rented)
+    gone = {"image", "zones", "external_ip"} | ({"machine_type", "gpus"} if managed["managed"].tpu else set())
+    return {**{name: value for name, value in before.items() if name not in gone}, **managed}
 
 
 def max_cost_again(

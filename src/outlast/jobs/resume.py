@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.other_engine import check_goes, check_gone, with_image, workers_at
 from outlast.jobs.rent_again import machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import agent_for, index, launch_record, start, start_new
@@ -76,6 +77,11 @@ def _resume(
                 ended = life.final(at.head, State.STOPPED, job.folder.store.now(), reason="its computer was silent")
                 job.folder.swap(at, ended, f"{nonce(job.folder.random)}-taken")
                 continue
+            if changes.get("on", record.engine) != record.engine:
+                check_gone(world, job, spec, record, changes["on"])
+                if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds, changes):
+                    return
+                continue
             _check_unchanged(world, job, spec, at.head, checkpoint, args, max_run_seconds, changes)
             start(world, job, spec, at.head)
             return
@@ -130,9 +136,14 @@ def _relaunch(
     previous = job.folder.read_launch(at.head.launch)
     chosen = select(at.head, checkpoint).name if checkpoint else ""
     now = job.folder.store.now()
+    on = str(changes.get("on") or previous.engine)
+    if on != previous.engine:
+        check_goes(world, job.id, previous, on)
     machine = machine_again(world, previous, changes)
+    if world.engine(on).capabilities.contained:
+        machine = with_image(world, job, spec, previous, machine, at.head.bundle)
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
-    asked = replace(spec, machine=machine, max_cost_usd=limit, workers=previous.workers)
+    asked = replace(spec, machine=machine, max_cost_usd=limit, workers=workers_at(machine, previous))
     asked = asked if max_run_seconds is None else replace(asked, max_run_seconds=max_run_seconds)
     return relaunch(
         world,
@@ -141,6 +152,7 @@ def _relaunch(
         at,
         previous,
         asked,
+        on=on,
         resume_from=chosen,
         args=args if args is not None else previous.args,
         bundle=at.head.bundle,
@@ -149,32 +161,47 @@ def _relaunch(
 
 
 def relaunch(
-    world: World, job: Job, spec: Spec, at: HeadAt, previous: LaunchRecord, asked: Spec, **changes: object
+    world: World,
+    job: Job,
+    spec: Spec,
+    at: HeadAt,
+    previous: LaunchRecord,
+    asked: Spec,
+    *,
+    on: str = "",
+    **changes: object,
 ) -> bool:
     """Record, index, head, old launch stopped, new one started. False: somebody else wrote head first.
 
-    `asked`: the spec as this launch is to have it; `changes`: fields of its record.
+    `asked`: the spec as this launch is to have it; `on`: its engine, if that is another one; `changes`: fields of its record.
     """
+    on = on or previous.engine
     values = _secrets(world, job, spec)
     record = launch_record(
         job,
         at.head.launch + 1,
-        previous.engine,
+        on,
         asked,
         job.folder.store.now(),
-        place=world.engine(previous.engine).capabilities.place,
-        agent=agent_for(world, job, previous.engine),
+        place=world.engine(on).capabilities.place,
+        agent=agent_for(world, job, on),
         **changes,
     )
     keep_for(world, job, spec, record.id, values)
     index(job, spec, record)
-    swapped = job.folder.swap(at, life.relaunched(at.head, record), f"{record.id}-resume")
+    gone_on = life.relaunched if at.head.state.final else _moved(job)
+    swapped = job.folder.swap(at, gone_on(at.head, record), f"{record.id}-resume")
     if swapped is None:
         return False
     world.engine(previous.engine).stop(as_launch(job, previous, spec))
     forget(world, spec, previous.id)
     start_new(world, job, spec, record, swapped.head)
     return True
+
+
+def _moved(job: Job) -> Callable[[Head, LaunchRecord], Head]:
+    """From a head that is not final: its launch ends as moved."""
+    return lambda head, record: life.moved(head, record, job.folder.store.now())
 
 
 def _secrets(world: World, job: Job, spec: Spec) -> dict[str, str]:
