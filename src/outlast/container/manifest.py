@@ -119,6 +119,9 @@ def compose(base: Base, layers: Sequence[tuple[str, Layer]], settings: Settings,
         given["Cmd"] = None
     system, _, architecture = platform.partition("/")
     history = [*(base.config.get("history") or ())]
+    if sum(not one.get("empty_layer") for one in history) != len(base.layers):
+        # Builders count: one that is not whole is better said to be unknown.
+        history = [{"created": MADE_AT, "created_by": "of the base image"} for _ in base.layers]
     history += [{"created": MADE_AT, "created_by": f"outlast: {name}"} for name, _ in layers]
     config = {
         "architecture": base.config.get("architecture") or architecture,

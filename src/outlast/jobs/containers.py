@@ -92,7 +92,9 @@ def image_for(
                 "an image whose base is built needs a registry that the builder can push to",
                 hint="`--registry HOST/PATH`; Debian's `docker-registry` serves one on this computer",
             )
-        reference, built_base = built_base_for(world, asked, directory, reference, repository, registry, platform)
+        reference, built_base = built_base_for(
+            world, asked, store, directory, packed, reference, repository, registry, platform, on_progress
+        )
     inputs = inputs_for(world, asked, store, directory, packed, equipment, reference, repository, platform)
     made = build(
         inputs,

@@ -1,0 +1,185 @@
+"""What only a builder can make: what a Dockerfile says, Debian packages, conda environments. Run by the builder that is here."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from outlast.container.logins import is_google, login_for
+from outlast.container.reference import Reference
+from outlast.errors import NotFound, OutlastError
+from outlast.google.proxies import is_loopback
+from outlast.spec.plain_file import write_private
+
+BUILDERS = ("podman", "buildah", "docker")
+CLOUD_BUILD = "gcloud"
+BUILD_SECONDS_MAX = 2 * 3600.0
+SAID_LINES_MAX = 30
+CONDA_PREFIX = "/opt/conda/envs/outlast"
+CONDA_BASE = "condaforge/miniforge3:latest"
+CONDA_FILE = "outlast-conda.yml"
+
+_READS_CONTEXT = re.compile(r"^\s*(?:COPY|ADD)\b", re.IGNORECASE | re.MULTILINE)
+
+OnLine = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A Dockerfile, and what it needs beside it."""
+
+    text: str
+    files: Mapping[str, bytes]
+    """In the context, beside the code."""
+
+    build_args: Mapping[str, str]
+
+    @property
+    def reads_code(self) -> bool:
+        """Whether the code is part of what it makes: then a change of it builds again."""
+        return _READS_CONTEXT.search(self.text.replace(f"COPY {CONDA_FILE}", "")) is not None
+
+    def key(self) -> list[str]:
+        arguments = [f"{name}={value}" for name, value in sorted(self.build_args.items())]
+        return [self.text, *arguments, *(f"{name} {data.hex()}" for name, data in sorted(self.files.items()))]
+
+
+def recipe(base: Reference, *, dockerfile: str, apt_packages: Iterable[str], conda: bytes | None) -> Recipe:
+    """`dockerfile`: its text; it may begin with `ARG BASE_IMAGE` and `FROM ${BASE_IMAGE}`."""
+    lines = [dockerfile] if dockerfile else [f"FROM {base}"]
+    files = {}
+    if conda is not None:
+        files[CONDA_FILE] = conda
+        lines += [
+            "USER root",
+            f"COPY {CONDA_FILE} /opt/outlast/{CONDA_FILE}",
+            f"RUN conda env create --quiet --prefix {CONDA_PREFIX} --file /opt/outlast/{CONDA_FILE} && conda clean --all --yes",
+            f"ENV PATH={CONDA_PREFIX}/bin:$PATH CONDA_PREFIX={CONDA_PREFIX}",
+        ]
+    packages = " ".join(sorted(set(apt_packages)))
+    if packages:
+        lines += [
+            "USER root",
+            "RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "
+            f"{packages} && rm -rf /var/lib/apt/lists/*",
+        ]
+    return Recipe("\n".join([*lines, ""]), files, {"BASE_IMAGE": str(base)} if dockerfile else {})
+
+
+def find_builder(environ: Mapping[str, str], host: str) -> str:
+    """Its path. Google's own is used where the image goes to a registry of Google's and no other is here."""
+    path = environ.get("PATH", os.defpath)
+    names = (*BUILDERS, CLOUD_BUILD) if is_google(host) else BUILDERS
+    for name in names:
+        found = shutil.which(name, path=path)
+        if found:
+            return found
+    raise NotFound(
+        f"`--dockerfile`, `--apt` and `--conda` need a builder, and none is here: {', '.join(f'`{name}`' for name in names)}",
+        state="nothing was built, nothing is being spent",
+        hint="`sudo apt-get install buildah`, or `--base-image` with an image that has it all",
+    )
+
+
+def build_and_push(
+    builder: str,
+    made: Recipe,
+    context: Path,
+    target: Reference,
+    base: Reference,
+    platform: str,
+    environ: Mapping[str, str],
+    *,
+    no_cache: bool,
+    on_line: OnLine,
+) -> None:
+    """`context`: a directory of ours, with the code in it; the builder sees nothing else of this computer."""
+    for name, data in made.files.items():
+        (context / name).write_bytes(data)
+    with tempfile.TemporaryDirectory(prefix="outlast-build-") as scratch:
+        file = Path(scratch, "Dockerfile")
+        file.write_text(made.text)
+        name = os.path.basename(builder)
+        if name == CLOUD_BUILD:
+            commands = [_cloud_build(builder, made, context, target, Path(scratch), no_cache=no_cache)]
+        else:
+            options = ["--platform", platform, "--tag", str(target), "--file", str(file)]
+            options += [f"--build-arg={key}={value}" for key, value in made.build_args.items()]
+            options += ["--no-cache"] if no_cache else []
+            before, after = _login(name, (target, base), Path(scratch), environ)
+            plain = [] if name == "docker" else ["--tls-verify=false"]
+            build_options = [*after, *(plain if _is_here(base) else [])]
+            push_options = [*after, *(plain if _is_here(target) else [])]
+            commands = [
+                [builder, *before, "build", *options, *build_options, str(context)],
+                [builder, *before, "push", *push_options, str(target)],
+            ]
+        for command in commands:
+            _run(command, environ, on_line)
+
+
+def _login(
+    name: str, references: Iterable[Reference], scratch: Path, environ: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """Options that let it read and write there as we do. In a file of this user's alone: command lines are seen by all."""
+    logins = {one.host: login_for(one.host, environ) for one in references if is_google(one.host)}
+    found = {
+        host: {"auth": base64.b64encode(":".join(login).encode()).decode()} for host, login in logins.items() if login
+    }
+    if not found:
+        return [], []
+    write_private(scratch / "config.json", json.dumps({"auths": found}))
+    return (["--config", str(scratch)], []) if name == "docker" else ([], ["--authfile", str(scratch / "config.json")])
+
+
+def _cloud_build(
+    gcloud: str, made: Recipe, context: Path, target: Reference, scratch: Path, *, no_cache: bool
+) -> list[str]:
+    (context / "outlast.Dockerfile").write_text(made.text)
+    arguments = [f"--build-arg={key}={value}" for key, value in made.build_args.items()]
+    arguments += ["--no-cache"] if no_cache else []
+    step = {
+        "name": "gcr.io/cloud-builders/docker",
+        "args": ["build", "--tag", str(target), "--file", "outlast.Dockerfile", *arguments, "."],
+    }
+    config = scratch / "cloudbuild.json"
+    config.write_text(json.dumps({"steps": [step], "images": [str(target)]}))
+    return [gcloud, "builds", "submit", "--quiet", "--config", str(config), str(context)]
+
+
+def _run(command: list[str], environ: Mapping[str, str], on_line: OnLine) -> None:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(environ),
+        text=True,
+        errors="replace",
+    )
+    assert process.stdout is not None
+    said: list[str] = []
+    with process, process.stdout:
+        for line in process.stdout:
+            said = [*said, line.rstrip()][-SAID_LINES_MAX:]
+            on_line(line.rstrip())
+        code = process.wait(BUILD_SECONDS_MAX)
+    if code != 0:
+        raise OutlastError(
+            f"`{os.path.basename(command[0])}` ended with exit code {code}:\n"
+            + "\n".join(f"  {line}" for line in said),
+            state="no image was pushed, nothing is being spent",
+            hint="mend what its last lines say, and try again",
+        )
+
+
+def _is_here(reference: Reference) -> bool:
+    return is_loopback(reference.host.rpartition(":")[0] or reference.host)
