@@ -69,7 +69,7 @@ class Cells:
     def space(self, grid: Grid | None = None) -> Space:
         grid = grid or self._grids[0]
         if grid.number not in self._spaces:
-            self._spaces[grid.number] = space(grid.document, _where(grid))
+            self._spaces[grid.number] = space(grid.meant, _where(grid))
         return self._spaces[grid.number]
 
     def search_point(self, cell: int) -> tuple[Space, int]:
@@ -87,7 +87,7 @@ class Cells:
 
     def _expansion(self, grid: Grid) -> Expansion:
         if grid.number not in self._expansions:
-            self._expansions[grid.number] = expansion(grid.document, _where(grid))
+            self._expansions[grid.number] = expansion(grid.meant, _where(grid))
         return self._expansions[grid.number]
 
     def _width(self, grid: Grid) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,8 +26,9 @@ class Grid:
     """The number of its first cell; cells are counted from 1."""
 
     cells: int
-    document: Any
-    """The experiments as they were written down; for a search, the ranges."""
+    document: str
+    """The experiments as they were written down, or the ranges of a search: JSON as text, since the order of its keys counts, and
+    a record's own are sorted."""
 
     args: tuple[str, ...] = ()
     """The script's arguments, before those of the cell."""
@@ -38,6 +40,14 @@ class Grid:
     """The commits that each of the document's cells runs with, one commit after another; none: the launch's bundle."""
 
     submitted_at: float = 0.0
+
+    @property
+    def meant(self) -> Any:
+        return json.loads(self.document)
+
+
+def as_text(document: Any) -> str:
+    return json.dumps(document, separators=(",", ":"))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from outlast.folder.cells import Cells
 from outlast.folder.layout import SweepKeys
 from outlast.folder.records import LaunchRecord, SweepLaunch
 from outlast.folder.sweep import GOOD, SweepFolder
-from outlast.folder.sweep_records import Grid, Row, Source
+from outlast.folder.sweep_records import Grid, Row, Source, as_text
 from outlast.jobs.job import Job
 from outlast.jobs.plan import Plan
 from outlast.jobs.resume import relaunch
@@ -87,7 +87,7 @@ def count_cells(asked: SweepAsked) -> int:
     else:
         if asked.trials is not None:
             raise UsageError("`--trials` says how many cells a search has", hint="add `--search random`")
-        cells = len(expansion(asked.document, asked.where))
+        cells = expansion(asked.document, asked.where).cell_count
     cells *= len(asked.sources) or 1
     if not 1 <= cells <= CELLS_MAX:
         problem = "has no cell: a list in it is empty" if not cells else f"has {cells:,} cells"
@@ -96,7 +96,7 @@ def count_cells(asked: SweepAsked) -> int:
 
 
 def first_grid(asked: SweepAsked, args: tuple[str, ...], now: float) -> Grid:
-    return Grid(1, 1, count_cells(asked), asked.document, args, sources=asked.sources, submitted_at=now)
+    return Grid(1, 1, count_cells(asked), as_text(asked.document), args, sources=asked.sources, submitted_at=now)
 
 
 def submit_sweep(world: World, planned: Plan, asked: SweepAsked) -> Submitted:
@@ -147,7 +147,7 @@ def submit_again(world: World, planned: Plan, asked: SweepAsked, again: Again, r
                 last.number + 1,
                 last.first + last.cells,
                 len(again.new),
-                asked.document,
+                as_text(asked.document),
                 planned.spec.args,
                 only=None if len(again.new) == count else again.new,
                 sources=asked.sources,
@@ -177,7 +177,7 @@ def _new(cells: Cells, args: tuple[str, ...], asked: SweepAsked, count: int) -> 
     if asked.cells.search:
         return tuple(range(len(cells), count))
     known = {_identity(cells.args(cell), cells.params(cell)) for cell in cells}
-    grid = Grid(1, 1, count, asked.document, args, sources=asked.sources)
+    grid = Grid(1, 1, count, as_text(asked.document), args, sources=asked.sources)
     asked_for = Cells([grid], asked.cells)
     return tuple(
         number - 1 for number in asked_for if _identity(asked_for.args(number), asked_for.params(number)) not in known
