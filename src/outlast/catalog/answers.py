@@ -7,12 +7,13 @@ from difflib import get_close_matches
 
 from outlast.catalog.model import Gpu, MachineType
 from outlast.catalog.prices import gpus_usd, machine_usd
-from outlast.catalog.table import Catalog
+from outlast.catalog.table import STALE_DAYS, Catalog
 from outlast.errors import UsageError
 from outlast.spec.names import shown
 
 SHOWN_MAX = 8
 FORCE = "`--force` asks for it all the same"
+REFRESH = "`outlast catalog --refresh` reads Google's own"
 
 
 def by_price(
@@ -215,3 +216,11 @@ def _combinations(catalog: Catalog, gpu: Gpu, counts: Iterable[int], region: str
 def _priced(priced: Sequence[tuple[float, MachineType]], region: str, *, spot: bool) -> str:
     shown_ones = ", ".join(f"`{machine.name}` ${usd:,.3f}" for usd, machine in priced[:SHOWN_MAX])
     return f"in `{region}`, {'Spot, ' if spot else ''}per hour: {shown_ones}" if shown_ones else ""
+
+
+def stale(catalog: Catalog, now: float) -> str:
+    """What there is to say about the age of the prices; empty: nothing."""
+    if catalog.problem:
+        return f"{catalog.problem}; prices of {catalog.dated} are used: {REFRESH}"
+    days = catalog.age_days(now)
+    return f"prices are of {catalog.dated}, {days} days ago: {REFRESH}" if days > STALE_DAYS else ""

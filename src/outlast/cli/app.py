@@ -32,6 +32,7 @@ COMMANDS = (
     "delete",
     "prune",
     "audit",
+    "catalog",
     "init",
     "doctor",
     "config",

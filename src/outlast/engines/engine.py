@@ -39,6 +39,9 @@ class Launch:
     independent: bool = False
     """Its workers do not need each other: each begins as soon as it can, and one that leaves as `spare` is not replaced."""
 
+    slots: int = 1
+    """How many workers share each of its machines, where the engine can do that: `workers` counts machines."""
+
 
 class Condition(enum.Enum):
     ABSENT = "absent"
@@ -66,6 +69,9 @@ class LaunchState:
 
     lacks_capacity: bool = False
     """It waits for a machine that its provider has not got there."""
+
+    exhausted: tuple[str, ...] = ()
+    """The zones of which its provider said so, as far as it named them."""
 
     lacks_workers: bool = False
     """Others are alive, but nobody replaces some that are gone: another `start` does."""
@@ -186,6 +192,9 @@ class Capabilities:
 
     contained: bool = False
     """Its machines run a container image, which is built for the job and named by `Machine.rented`."""
+
+    shares: bool = False
+    """Several workers can share one of a launch's machines."""
 
     place: str = ""
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""

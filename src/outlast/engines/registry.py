@@ -90,6 +90,18 @@ def resources_of(engine: str, launch: Launch) -> tuple[Resource, ...]:
     return RESOURCES[engine](launch) if engine in RESOURCES else ()
 
 
+def _compute_tidy(launch: Launch, environ: Mapping[str, str], clock: Clock, marker_too: bool) -> None:
+    from outlast.engines.compute.engine import ComputeEngine
+
+    ComputeEngine(clock, environ).tidy(launch, marker_too=marker_too)
+
+
+TIDIERS: Mapping[str, Callable[[Launch, Mapping[str, str], Clock, bool], None]] = {
+    "compute": _compute_tidy,
+}
+"""Removes what a launch that is over has left and that costs nothing; at last also what keeps a late start from beginning it again."""
+
+
 def _vertex_made(engine: Engine, launch: Launch) -> tuple[Resource, ...]:
     from outlast.engines.vertex.engine import VertexEngine
     from outlast.engines.vertex.resources import made

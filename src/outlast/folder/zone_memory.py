@@ -6,18 +6,22 @@ It orders what is tried next and decides nothing: whoever cannot read or write i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from outlast.errors import Damaged, KeyMissing, NewerFormat, PreconditionFailed
 from outlast.folder import layout
-from outlast.folder.records import Cause, Head, LaunchRecord, Met, RegionMemory
+from outlast.folder.records import Cause, Head, LaunchRecord
+from outlast.folder.zone_records import Met, RegionMemory
 from outlast.spec.record import decode, encode
 from outlast.spec.spec import Machine
 from outlast.store.store import Store
 
 TRIES_MAX = 3
 """A sweep's machines may end at the same moment: who is late a third time leaves it."""
+
+LIVES_TOLD_MAX = 50
+"""Of one launch: each is looked up once."""
 
 TOLD_KEPT = 64
 MET_KEPT = 200
@@ -75,17 +79,17 @@ def tell_stockout(store: Store, record: LaunchRecord, zones: Iterable[str], at: 
     return _tell(store, region, f"{record.id}-out", change)
 
 
-def tell_end(store: Store, record: LaunchRecord, head: Head, zone_of: Mapping[str, str], at: float) -> bool:
-    """How long the machines of a launch lived. `zone_of`: machine -> its zone, as far as known; the others' are their region's."""
+def tell_end(store: Store, record: LaunchRecord, head: Head, boots: str, at: float) -> bool:
+    """How long the machines of a launch lived. `boots`: the beginning of the keys under which they counted their boots."""
     assert record.machine.rented is not None
     region, what = record.machine.rented.regions[0], what_is_rented(record.machine)
-    lives = machine_lives(head, record.launch)
+    lives = machine_lives(head, record.launch)[-LIVES_TOLD_MAX:]
     if not lives:
         return False
 
     def change(memory: RegionMemory) -> RegionMemory:
         for life in lives:
-            place = zone_of.get(life.machine) or region
+            place = _zone_of(store, boots, life.machine, region)
             met = memory.met.get(f"{place} {what}", Met(place, what))
             met = replace(
                 met,
@@ -99,6 +103,16 @@ def tell_end(store: Store, record: LaunchRecord, head: Head, zone_of: Mapping[st
         return memory
 
     return _tell(store, region, record.id, change)
+
+
+def _zone_of(store: Store, boots: str, machine: str, region: str) -> str:
+    """As the machine itself said when it came up; its region, where it said nothing."""
+    _, rank, boot = machine.rsplit("-", 2) if machine.count("-") >= 2 else ("", "", "")
+    try:
+        zone = store.get(f"{boots}{rank}-{boot}-up").data.decode()
+    except (KeyMissing, UnicodeDecodeError):
+        return region
+    return zone if zone.rpartition("-")[0] == region else region
 
 
 def machine_lives(head: Head, launch: int) -> list[Life]:
@@ -125,8 +139,7 @@ def _with(memory: RegionMemory, met: Met) -> RegionMemory:
     return replace(memory, met=dict(sorted(newest)))
 
 
-def _tell(store: Store, region: str, mark: str, change: object) -> bool:
-    assert callable(change)
+def _tell(store: Store, region: str, mark: str, change: Callable[[RegionMemory], RegionMemory]) -> bool:
     for _ in range(TRIES_MAX):
         memory, generation = _read(store, region)
         if mark in memory.told or generation < 0:

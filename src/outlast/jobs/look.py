@@ -11,11 +11,12 @@ from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
-from outlast.jobs.move import move, next_region
+from outlast.jobs.move import WAIT_SECONDS, move, next_region
 from outlast.jobs.secrets import forget
 from outlast.jobs.see_off import end_what_is_left
 from outlast.jobs.submit import start
 from outlast.jobs.world import World
+from outlast.jobs.zones import remember_end, remember_stockout
 from outlast.jobs.zones import remember_end, remember_stockout
 from outlast.results.cell_status import cell_status
 from outlast.results.status import Status, status_of
@@ -86,6 +87,8 @@ def _mend(
         final = life.final(at.head, State.STOPPED, now)
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
+    if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:
+        remember_stockout(job, record, launch_state.exhausted)
     region = next_region(spec, record, launch_state, now)
     if region and not stopping:
         moved = move(world, job, spec, record, at, region)
@@ -118,4 +121,5 @@ def end(world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, fi
     world.engine(record.engine).stop(as_launch(job, record, spec))
     publish(job.folder, record.id)
     forget(world, spec, record.id)
+    remember_end(job, record, swapped.head)
     return swapped

@@ -12,6 +12,7 @@ from outlast.folder.records import LaunchRecord
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.submit import index, launch_record, start
 from outlast.jobs.world import World
+from outlast.jobs.zones import remember_end
 from outlast.spec.spec import Spec
 
 WAIT_SECONDS = 180.0
@@ -57,5 +58,6 @@ def move(world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, r
     if swapped is None:
         return None
     world.engine(record.engine).stop(as_launch(job, record, spec))
+    remember_end(job, record, swapped.head)
     start(world, job, spec, swapped.head)
     return job.folder.existing_head()

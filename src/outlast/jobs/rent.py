@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
+from outlast.catalog.answers import REFRESH, stale
 from outlast.catalog.choose import Choice, Wish, choose
 from outlast.catalog.images import find_image
 from outlast.catalog.prices import Billed, Price, price
@@ -20,6 +21,7 @@ from outlast.google.project_apis import ProjectApis
 from outlast.google.wire import NoAnswer
 from outlast.jobs import roles
 from outlast.jobs.machine import Found
+from outlast.jobs.zones import Ordered, memories, ordered
 from outlast.spec.machine import parse_gpus
 from outlast.spec.spec import Machine, Rented
 
@@ -37,7 +39,7 @@ WORK_SECONDS_MIN = 60.0
 
 def rent(world: World, asked: Asked) -> Found:
     """UsageError, with what there is instead, for what the catalog does not have."""
-    known = catalog()
+    known = catalog(world.environ)
     gpus, gpu_type = parse_gpus(str(asked.gpus))
     regions = tuple(one for one in (asked.region or world.environ.get("REGION", "")).split(",") if one)
     wish = Wish(
@@ -79,12 +81,34 @@ def rent(world: World, asked: Asked) -> Found:
         external_ip=asked.external_ip,
         linger_seconds=asked.linger_seconds,
     )
-    machine = in_region(Machine(choice.machine.cpus, choice.gpus, rented), rented.regions[0], narrow=False)
+    tried = _in_order(world, asked, known, Machine(choice.machine.cpus, choice.gpus, rented))
+    assert tried.machine.rented is not None
+    machine = in_region(tried.machine, tried.machine.rented.regions[0], narrow=False)
     assert machine.rented is not None
     if asked.max_cost_usd is not None:
         check_max_cost(asked.max_cost_usd, machine.rented)
-    notes = tuple(note for note in (*choice.notes, image.note, account_note) if note)
-    return Found(machine, notes, image.python)
+    told = (*choice.notes, image.note, account_note, tried.note, *price_notes(known, machine, world.clock.now()))
+    return Found(machine, tuple(note for note in told if note), image.python)
+
+
+def _in_order(world: World, asked: Asked, known: Catalog, machine: Machine) -> Ordered:
+    """Zones and regions as this user's jobs have met them; where there is no choice nothing is looked up."""
+    assert machine.rented is not None
+    if max(len(machine.rented.zones), len(machine.rented.regions)) < 2:
+        return Ordered(machine)
+    return ordered(machine, memories(world, asked.home, machine.rented.regions), known, world.clock.now())
+
+
+def price_notes(known: Catalog, machine: Machine, now: float) -> tuple[str, ...]:
+    """What there is to say about the price: that it is old, or no more than an estimate."""
+    assert machine.rented is not None
+    region = machine.rented.regions[0]
+    price = quoted(machine, region, spot=machine.rented.spot)
+    guessed = [part for part in price.estimated if part != "disk"] if price is not None else []
+    estimate = (
+        f"in `{region}` the price of the {' and the '.join(guessed)} is an estimate: {REFRESH}" if guessed else ""
+    )
+    return stale(known, now), estimate
 
 
 def account_for(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:

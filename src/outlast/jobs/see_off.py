@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from outlast.engines.registry import TIDIERS
 from outlast.errors import OutlastError
 from outlast.folder.records import Head, LaunchRecord
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.world import World
+from outlast.jobs.zones import remember_end
 from outlast.spec.spec import Spec
 
 LEAVE_SECONDS = 120.0
@@ -13,6 +15,9 @@ LEAVE_SECONDS = 120.0
 
 FORGOTTEN_SECONDS = 24 * 3600.0
 """What a job that ended longer ago has left is found by `outlast audit`, not by every look."""
+
+MARKER_SECONDS = 3600.0
+"""So long after its end somebody may still be about to start a launch that was stopped."""
 
 LOOK_SECONDS = 0.5
 
@@ -30,6 +35,7 @@ def see_off(world: World, job: Job, record: LaunchRecord, spec: Spec, head: Head
                 engine.stop(launch)
                 return ""
             world.clock.sleep(max(LOOK_SECONDS, job.folder.store.poll_seconds))
+        _tidy(world, job, record, spec, head)
     except OutlastError as error:
         return f"its machines may still run, see `outlast audit`: {error.message}"
     return ""
@@ -44,8 +50,18 @@ def end_what_is_left(world: World, job: Job, record: LaunchRecord, spec: Spec, h
     try:
         if engine.state(launch).alive:
             engine.stop(launch)
+        _tidy(world, job, record, spec, head)
+        remember_end(job, record, head)
     except OutlastError:
         return  # whoever looks wants to see the job; `outlast audit` says what is the matter
+
+
+def _tidy(world: World, job: Job, record: LaunchRecord, spec: Spec, head: Head) -> None:
+    """A machine may end its own group and nothing else: templates cost nothing, but nobody wants them."""
+    tidy = TIDIERS.get(record.engine)
+    if tidy is not None and not world.dry:
+        ended_seconds = job.folder.store.now() - (head.ended_at or 0.0)
+        tidy(as_launch(job, record, spec), world.environ, world.clock, ended_seconds > MARKER_SECONDS)
 
 
 def _left_seconds(job: Job, record: LaunchRecord, head: Head) -> float:

@@ -10,6 +10,7 @@ from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import end, look
 from outlast.jobs.secrets import forget
 from outlast.jobs.world import World
+from outlast.jobs.zones import remember_end
 from outlast.results.status import Status
 from outlast.spec.spec import Spec
 
@@ -69,6 +70,7 @@ def _stop_engine(world: World, job: Job) -> None:
         _let_tell(world, job, record, spec)
     world.engine(record.engine).stop(as_launch(job, record, spec))
     forget(world, spec, record.id)
+    remember_end(job, record, head)
 
 
 def _let_tell(world: World, job: Job, record: LaunchRecord, spec: Spec) -> None:

@@ -5,6 +5,7 @@ the script what to do with the machine:
 
     0     the launch is over: its group is ended
     10    only this machine is: it powers off, and the group makes another
+    20    it is not needed any more: it leaves its group, which is so much smaller from then on
     else  it could not boot, and has said why
 """
 
@@ -19,12 +20,15 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from random import SystemRandom
 
 from outlast.agent import init
 from outlast.agent.trainer_process import read_order
 from outlast.clock import SYSTEM
 from outlast.engines.compute.told import ATTRIBUTE, Told
 from outlast.errors import OutlastError, PreconditionFailed
+from outlast.folder.home import Home
+from outlast.folder.zone_memory import tell_end
 from outlast.google.auth.metadata import HOST
 from outlast.host import files
 from outlast.host.machine_dir import Assignment, MachineDir
@@ -34,7 +38,7 @@ from outlast.spec.record import decode
 from outlast.store.registry import open_store
 from outlast.store.store import Store
 
-EXIT_DONE, EXIT_AGAIN, EXIT_FAILED = 0, 10, 1
+EXIT_DONE, EXIT_AGAIN, EXIT_SPARE, EXIT_FAILED = 0, 10, 20, 1
 LOG_BYTES_TOLD = 2000
 WATCH_SECONDS = 1.0
 FORGOTTEN = ("PYTHONPATH", "PYTHONHOME", "OLDPWD", "PWD", "SHLVL", "_")
@@ -48,6 +52,10 @@ def main(arguments: list[str]) -> int:
         told = decode(Told, Metadata.of(os.environ).get(f"instance/attributes/{ATTRIBUTE}"), ATTRIBUTE)
         if SYSTEM.now() >= told.deadline_at:
             return EXIT_DONE  # Google's own timer may have been too late, or its group not have heard of it
+        if told.slots > 1:
+            from outlast.machine.shared import SharedLife
+
+            return SharedLife(told, base, rank, number).live()
         return Life(told, base, rank, number).live()
     except OutlastError as error:
         sys.stderr.write(f"error: {error.message}\n")
@@ -58,6 +66,9 @@ class Life:
     def __init__(self, told: Told, base: Path, rank: int, number: int) -> None:
         self.told = told
         self.base = base
+        self.rank = rank
+        """The machine's, in its group. A worker's own is in its assignment."""
+
         self.paths = MachineDir(base / "local" / "machines" / told.launch_id / f"{rank}-{number}")
         self.assignment = Assignment(
             home=told.home,
@@ -72,6 +83,7 @@ class Life:
             environ=_environ(told),
             labels=told.labels,
             rented=True,
+            time_scale=told.time_scale,
         )
 
     def live(self) -> int:
@@ -123,15 +135,16 @@ class Life:
         return lambda directory: boot(directory, on_up=lambda folder: self._say_up(folder.store))
 
     def _say_up(self, store: Store) -> None:
-        """In the home: this boot is none of those that failed."""
+        """In the home: this boot is none of those that failed; and where it is."""
         try:
-            key = f"{self.told.boots}{self.assignment.rank}-{self.assignment.boot}-up"
+            key = f"{self.told.boots}{self.rank}-{self.assignment.boot}-up"
             store.put(key, self._up_word(), if_generation=0)
         except PreconditionFailed:
             return  # an earlier life of this agent did
 
     def _up_word(self) -> bytes:
-        return b""
+        """Where it is: by that the home remembers how long machines live there."""
+        return _zone()
 
     def _soft_off(self, child: int) -> None:
         """Unless a longer notice came before it."""
@@ -145,15 +158,37 @@ class Life:
         if done is None:
             sys.stderr.write(files.read_end(self.paths.log, LOG_BYTES_TOLD).decode(errors="replace"))
             return EXIT_AGAIN if self.paths.up.exists() else EXIT_FAILED
+        if done and self.assignment.rank == 0:
+            self._remember()
         if done and read_order(self.paths) is not None:  # of a machine that came after the end there is nothing to see
             self._linger()
+        if self.paths.left_spare():
+            return EXIT_SPARE
         return EXIT_DONE if done else EXIT_AGAIN
+
+    def _remember(self) -> None:
+        """For whoever rents next: how long the machines of this launch have lived, and where."""
+        try:
+            folder = Home(open_store(self.told.home), SystemRandom()).folder(self.told.job)
+            record, head = folder.read_launch(self.told.launch), folder.read_head().head
+            if record.id == self.told.launch_id and record.machine.rented is not None:
+                tell_end(folder.store, record, head, self.told.boots, folder.store.now())
+        except OutlastError as error:
+            sys.stderr.write(f"it is not remembered how long its machines have lived: {error.message}\n")
 
     def _linger(self) -> None:
         """For whoever wants to look at it; a machine that is taken away meanwhile goes at once."""
         taken = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: taken.set())
         taken.wait(max(0.0, min(self.told.linger_seconds, self.told.deadline_at - SYSTEM.now())))
+
+
+def _zone() -> bytes:
+    """Empty: the metadata server does not say."""
+    try:
+        return Metadata.of(os.environ).get("instance/zone").rpartition(b"/")[2]
+    except OutlastError:
+        return b""
 
 
 def _environ(told: Told) -> dict[str, str]:

@@ -199,8 +199,13 @@ class ComputeEngine:
             return LaunchState(Condition.RUNNING, machines=running)
         if there:
             return LaunchState(Condition.STARTING, heard.waits or troubles.told(troubled), machines=running)
-        lacking = any(one.code in troubles.CAPACITY for one in troubled)
-        return LaunchState(Condition.WAITING, troubles.told(troubled) or "for its machine", lacks_capacity=lacking)
+        lacking = [one for one in troubled if one.code in troubles.CAPACITY]
+        return LaunchState(
+            Condition.WAITING,
+            troubles.told(troubled) or "for its machine",
+            lacks_capacity=bool(lacking),
+            exhausted=tuple(sorted({one.zone for one in lacking if one.zone})),
+        )
 
     def _hear(self, rented: Rented, silent: list[Document]) -> Heard:
         """Of the first that runs and has not counted its boot in the home: what keeps it keeps the others."""
@@ -280,6 +285,17 @@ class ComputeEngine:
                     client.delete_template(_region(launch), name, request_id())
             except ApiError:
                 return
+
+    def tidy(self, launch: Launch, *, marker_too: bool) -> None:
+        """Of a launch whose group is gone: the templates, which its machine may not delete. `marker_too`: no start can come any more."""
+        rented = _rented(launch)
+        client = self._client(rented)
+        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+            if self._group(client, launch) is not None:
+                return
+            self._delete_templates(client, launch, rented)
+            if marker_too and self._is_stopped(client, launch):
+                client.delete_template(_region(launch), names.stopped_name(launch.id), request_id())
 
     # People.
 
