@@ -47,7 +47,7 @@ class Cells:
         if not self._sweep.search:
             found: Mapping[str, Any] = self._expansion(grid)[index % self._width(grid)]
         elif self.chosen:
-            found = trial or {}
+            found = {name: trial[name] for name in self.space(grid).names() if name in trial} if trial else {}
         else:
             sample = getattr(self.space(grid), self._sweep.search)
             found = sample(self._sweep.seed, index)
