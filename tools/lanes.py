@@ -63,6 +63,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator_groups": ("emulator_groups",),
     "emulator_vertex": ("emulator_vertex",),
     "compute": ("compute",),
+    "sweep_killed": ("sweep_killed",),
     "examples": ("examples",),
     "project": ("project",),
 }
