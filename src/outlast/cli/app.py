@@ -28,6 +28,7 @@ COMMANDS = (
     "pull",
     "push",
     "expand",
+    "results",
     "drill",
     "delete",
     "prune",

@@ -165,11 +165,13 @@ class TerminalDisplay:
 class JsonDisplay:
     """One object per line, as docs/json.md describes them."""
 
-    def __init__(self) -> None:
+    def __init__(self, **also: object) -> None:
+        """`also`: what every object has beside its own."""
         self._texts = RankTexts()
+        self._also = also
 
     def show(self, piece: LogPiece) -> None:
-        shown: dict[str, object] = {"kind": piece.kind.value, "attempt": piece.attempt}
+        shown: dict[str, object] = {**self._also, "kind": piece.kind.value, "attempt": piece.attempt}
         if piece.kind is PieceKind.BEGIN:
             self._texts = RankTexts()
             shown |= {"resumed_from_step": piece.resumed_from_step}

@@ -97,16 +97,25 @@ def table_lines(rows: Sequence[Mapping[str, Any]], now: float) -> list[str]:
 
 
 def _cells(row: Mapping[str, Any], now: float) -> list[str]:
-    step = row["step"]
     return [
         row["job"],
         row["state"],
-        "" if step is None else f"{step:,}",
+        _progress(row),
         str(row["attempts"]),
         age(row["submitted_at"], now),
         row["engine"] or "",
         _target(row),
     ]
+
+
+def _progress(row: Mapping[str, Any]) -> str:
+    """A sweep's cells, else the step."""
+    cells, step = row.get("cells"), row["step"]
+    if not cells:
+        return "" if step is None else f"{step:,}"
+    words = [f"{cells['done']:,} of {cells['total']:,} cells"]
+    words += [f"{cells[name]:,} {name}" for name in ("failed", "running") if cells[name]]
+    return ", ".join(words)
 
 
 def _coloured(line: str, state: str) -> str:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.options import NUMBER, home_option, job_argument, json_option, whole
+from outlast.cli.options import NUMBER, cell_argument, home_option, job_argument, json_option, whole
 from outlast.errors import EXIT_DONE, UsageError
+
+if TYPE_CHECKING:
+    from outlast.jobs.job import Job
+    from outlast.jobs.world import World
 
 
 @click.command("logs", cls=Command, short_help="Print a job's log, across its attempts.")
 @job_argument
+@cell_argument
 @click.option("--follow", "-f", is_flag=True, help="Go on until the job ends, across attempts; exit as the job did.")
 @click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt.")
 @click.option(
@@ -24,17 +30,24 @@ from outlast.errors import EXIT_DONE, UsageError
 @home_option
 @json_option
 def command(
-    job: str | None, follow: bool, attempt: int | None, polling_interval: float | None, home: str | None, as_json: bool
+    job: str | None,
+    cell: int | None,
+    follow: bool,
+    attempt: int | None,
+    polling_interval: float | None,
+    home: str | None,
+    as_json: bool,
 ) -> int:
     """Print a job's log: all attempts in order, and a mark where each begins or bytes are missing.
 
     In a pipe the bytes are those that the trainer wrote, and the marks go to stderr. On a terminal, escape sequences
-    other than colours are taken out and progress bars are folded. With --json, one object per line.
+    other than colours are taken out and progress bars are folded. With --json, one object per line. Of a sweep it prints the lines of
+    all cells, each with its cell's number before it; of one CELL, or of `SWEEP.21`, as of a job.
     """
     from outlast.cli import display
     from outlast.cli.follow import follow as follow_job
-    from outlast.jobs.find import find
     from outlast.jobs.look import look
+    from outlast.jobs.sweep_parts import find_part
     from outlast.jobs.watch import freshen
     from outlast.jobs.world import system_world
     from outlast.results.logs import read_log
@@ -45,7 +58,9 @@ def command(
             hint=f"`outlast logs -f --polling-interval {polling_interval:g}{f' {job}' if job else ''}`",
         )
     world = system_world()
-    found = find(world, job, home)
+    found = find_part(world, job, cell, home)
+    if found.spec().cells is not None:
+        return _print_sweep(world, found, follow, attempt, polling_interval, as_json)
     if follow:
         left = follow_job(
             world, found, out=sys.stdout, as_json=as_json, attempt=attempt, polling_seconds=polling_interval
@@ -55,3 +70,18 @@ def command(
     to = display.JsonDisplay() if as_json else display.display(sys.stdout, workers=found.spec().workers)
     display.show_all(read_log(found.folder, attempt=attempt), to)
     return EXIT_DONE
+
+
+def _print_sweep(
+    world: World, sweep: Job, follow: bool, attempt: int | None, polling_interval: float | None, as_json: bool
+) -> int:
+    from outlast.cli.sweep_logs import follow_cells, print_sweep
+
+    if attempt is not None:
+        raise UsageError(
+            f"`{sweep.id}` is a sweep, and each of its cells has attempts of its own",
+            hint=f"`outlast logs {sweep.id}.1 --attempt {attempt}`",
+        )
+    if follow:
+        return follow_cells(world, sweep, as_json=as_json, polling_seconds=polling_interval)
+    return print_sweep(world, sweep, as_json=as_json)

@@ -113,3 +113,4 @@ def home_option(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 job_argument = click.argument("job", required=False, metavar="[JOB]")
+cell_argument = click.argument("cell", required=False, type=whole(1), metavar="[CELL]")

@@ -12,18 +12,19 @@ from outlast.cli.clean import Cleaner
 from outlast.cli.linked import evaluates, linked_document, print_linked
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.machine_words import hourly_words, machine_words
-from outlast.cli.options import home_option, job_argument, json_option, whole
+from outlast.cli.options import cell_argument, home_option, job_argument, json_option, whole
 from outlast.cli.pictures import print_metrics, print_timeline
 from outlast.cli.table import render
 from outlast.cli.terminal import paint, put, put_json, shown, width
 from outlast.cli.typed import quoted
 from outlast.cli.words import age, count, duration, money, percent, size
 from outlast.engines.compute.told import ENVIRONMENT_PYTHON
-from outlast.errors import EXIT_DONE, NotFound
+from outlast.errors import EXIT_DONE, NotFound, UsageError
 
 if TYPE_CHECKING:
     from outlast.folder.records import Attempt, LaunchRecord
     from outlast.jobs.job import Job
+    from outlast.jobs.world import World
     from outlast.results.status import Status
     from outlast.spec.spec import Spec
 
@@ -35,21 +36,38 @@ LAST_LINES_MAX = 20
 
 @click.command("show", cls=Command, short_help="Show all about a job.")
 @job_argument
+@cell_argument
 @click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt, with the end of its log.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Draw this one that was logged; repeatable.")
+@click.option("--limit", type=whole(0), metavar="N", help="Of a sweep: so many cells; `0`: all. 50 if not said.")
 @home_option
 @json_option
-def command(job: str | None, attempt: int | None, metrics: tuple[str, ...], home: str | None, as_json: bool) -> int:
-    """Show a job: its state, attempts, checkpoints, what it logged, where its time went and where its results are."""
-    from outlast.jobs.find import find
+def command(
+    job: str | None,
+    cell: int | None,
+    attempt: int | None,
+    metrics: tuple[str, ...],
+    limit: int | None,
+    home: str | None,
+    as_json: bool,
+) -> int:
+    """Show a job: its state, attempts, checkpoints, what it logged, where its time went and where its results are.
+
+    Of a sweep: its cells, each with its state and what it logged last. One CELL, or `SWEEP.21`, is shown as a job.
+    """
     from outlast.jobs.look import look
+    from outlast.jobs.sweep_parts import find_part
     from outlast.jobs.watch import freshen
     from outlast.jobs.world import system_world
 
     world = system_world()
-    found = find(world, job, home)
+    found = find_part(world, job, cell, home)
     freshen(world, found)
     status = look(world, found)
+    if status.spec.cells is not None:
+        return _show_sweep(world, found, status, attempt, metrics, limit, as_json)
+    if limit is not None:
+        raise UsageError(f"`--limit` is how many cells of a sweep are shown, and job `{found.id}` is none")
     if attempt is not None and str(attempt) not in status.head.attempts:
         legal = ", ".join(str(number) for number, _ in status.attempts) or "none yet"
         raise NotFound(f"job `{found.id}` has no attempt {attempt}", hint=f"its attempts: {legal}")
@@ -70,6 +88,49 @@ def command(job: str | None, attempt: int | None, metrics: tuple[str, ...], home
     if attempt is not None or status.state == "failed":
         _print_log_end(found, attempt or status.head.attempt)
     return EXIT_DONE
+
+
+def _show_sweep(
+    world: World,
+    sweep: Job,
+    status: Status,
+    attempt: int | None,
+    metrics: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> int:
+    from outlast.cli.sweep_show import cells_of, print_table
+    from outlast.jobs.sweep_watch import freshen_cells
+    from outlast.results.sweep_status import SweepStatus, with_cells
+
+    if attempt is not None:
+        raise UsageError(
+            f"`{sweep.id}` is a sweep, and each of its cells has attempts of its own",
+            hint=f"`outlast show {sweep.id}.1 --attempt {attempt}`",
+        )
+    freshen_cells(world, sweep, status)
+    told = with_cells(sweep.folder, status)
+    assert isinstance(told, SweepStatus)
+    if as_json:
+        put_json(
+            {
+                **told.document(),
+                **linked_document(sweep),
+                "cell_list": [one.document() for one in cells_of(told)],
+            }
+        )
+        return EXIT_DONE
+    _print_facts(told)
+    print_table(told, metrics, limit)
+    print_linked(sweep)
+    return EXIT_DONE
+
+
+def _cells(status: Status) -> str:
+    from outlast.results.sweep import counts_words
+    from outlast.results.sweep_status import SweepStatus
+
+    return counts_words(status.counts) if isinstance(status, SweepStatus) else ""
 
 
 def _edited(status: Status) -> str:
@@ -99,6 +160,7 @@ def _print_facts(status: Status) -> None:
     facts = [
         ("why" if status.final else "waits", shown(status.why)),
         ("target", shown(" ".join([spec.target.value, quoted(args)])).rstrip()),
+        ("cells", _cells(status)),
         ("labels", ", ".join(f"{key}={value}" for key, value in sorted(spec.labels.items()))),
         (
             "on",
@@ -124,7 +186,7 @@ def _print_facts(status: Status) -> None:
         (
             "outputs",
             f"`outlast pull {status.job}`"
-            if status.head.outputs or status.checkpoints
+            if status.head.outputs or status.checkpoints or spec.cells is not None
             else "none"
             if status.final
             else "none yet",

@@ -21,12 +21,13 @@ def follow_sweep(world: World, job: Job, *, as_json: bool) -> int:
     from outlast.jobs.look import look
     from outlast.jobs.see_off import see_off
     from outlast.results.sweep import counts, counts_words
+    from outlast.results.sweep_status import with_cells
 
     said = ""
     try:
         while True:
             status = look(world, job)
-            words = counts_words(counts(job.folder, status.spec, status.launch))
+            words = counts_words(counts(job.folder, status.spec, status.launch, final=status.final))
             if words != said:
                 say(words)
                 said = words
@@ -37,6 +38,7 @@ def follow_sweep(world: World, job: Job, *, as_json: bool) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to interrupt
         say_detached(job)
         return EXIT_INTERRUPTED
+    status = with_cells(job.folder, status)
     if as_json:
         put_json(status.row())
     say(f"`outlast results {job.id}` shows them, the best first")

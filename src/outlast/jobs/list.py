@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from outlast.jobs.job import Job
 
 FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
+YOUNG_SECONDS = 300.0
 ENDED = frozenset((*FINAL_STATES, "damaged"))
 
 
@@ -79,8 +80,9 @@ def _all(world: World, home: Home, on_progress: OnProgress) -> Iterator[Listed]:
             continue
         seen.add(indexed.job)
         on_progress("looking at jobs", number, 0, "jobs")
-        one = listed(_row(world, home, indexed))
-        if one.state in FINAL_STATES:
+        row = _row(world, home, indexed)
+        one = listed(row)
+        if one.state in FINAL_STATES and not (row["cells"] and _is_young(row, home.store.now())):
             remembered.add(key, one)
         yield one
     remembered.keep()
@@ -89,18 +91,24 @@ def _all(world: World, home: Home, on_progress: OnProgress) -> Iterator[Listed]:
 def _row(world: World, home: Home, indexed: Indexed) -> Row:
     from outlast.jobs.job import Job
     from outlast.jobs.look import look
+    from outlast.results.sweep_status import with_cells
 
     job = Job.of(home, indexed.job)
     try:
-        return look(world, job).row()
+        return with_cells(job.folder, look(world, job)).row()
     except (NotFound, KeyMissing):
         return _half(job, indexed, "submitted", "the submit was never completed")
     except (Damaged, NewerFormat, Denied, UsageError) as error:
         return _half(job, indexed, "damaged", error.message)
 
 
+def _is_young(row: Row, now: float) -> bool:
+    """The last words of a sweep that was stopped come from machines that may need a moment."""
+    return now - float(row["ended_at"] or 0.0) < YOUNG_SECONDS
+
+
 def _half(job: Job, indexed: Indexed, state: str, why: str) -> Row:
-    empty: Row = dict.fromkeys(("target", "step", "started_at", "ended_at", "exit_code", "sweep", "engine"))
+    empty: Row = dict.fromkeys(("target", "step", "started_at", "ended_at", "exit_code", "sweep", "cells", "engine"))
     return {
         **empty,
         "job": job.id,

@@ -1,6 +1,6 @@
 """Rows of ended jobs in the user's cache, a line each, so that what is not shown need not be taken to pieces.
 
-    outlast jobs 3 <crc32 of all that follows> <the home's url as JSON>
+    outlast jobs 4 <crc32 of all that follows> <the home's url as JSON>
     <key in the index> TAB <state> TAB <submitted_at> TAB <job> TAB <the row as JSON>
 
 Only a cache: missing, damaged or foreign, it is as if there were none. A final state never changes under its index key: a later launch
@@ -19,7 +19,7 @@ from outlast.spec.plain_file import read_plain
 
 Row = dict[str, Any]
 
-MAGIC = b"outlast jobs 3 "
+MAGIC = b"outlast jobs 4 "
 BYTES_MAX = 512 << 20
 """A million jobs; a longer list is made anew each time."""
 

@@ -38,7 +38,7 @@ def watch(
     while True:
         now = world.clock.monotonic()
         if now >= ring_at:
-            _ring(job.folder)
+            ring(job.folder)
             ring_at = now + RING_SECONDS
         yield from reader.read()
         if reader.ended:
@@ -71,7 +71,7 @@ def freshen(world: World, job: Job) -> None:
     if head.state.final or head.attempt == 0:
         return
     poll = max(0.02, job.folder.store.poll_seconds)
-    rung = _ring(job.folder)
+    rung = ring(job.folder)
     if not rung:
         return
     until = world.clock.monotonic() + min(FRESH_SECONDS_MAX, FRESH_POLLS_MAX * poll)
@@ -82,7 +82,7 @@ def freshen(world: World, job: Job) -> None:
         world.clock.sleep(poll)
 
 
-def _ring(folder: Folder) -> str:
+def ring(folder: Folder) -> str:
     """Empty: the home is full, or not ours to write. Whoever only reads goes on reading, and hears of news later."""
     try:
         return folder.ring(folder.store.now() + WATCH_SECONDS)
