@@ -236,7 +236,13 @@ class Worker:
     # One cell.
 
     def _do(self, held: Held) -> None:
-        trial = self._trial(held.cell)
+        try:
+            trial = self._trial(held.cell)
+        except Damaged as error:
+            # What the search had chosen is not known any more: the cell has failed, and the others go on.
+            row = Row(held.cell, State.FAILED.value, self.launch.launch, self.part.turn, reason=error.message)
+            self._ended(row)
+            return
         spec = cell_spec(self.spec, self.cells, held.cell, trial)
         launch = of_one_cell(self.launch, self.asked, bundle=self.cells.bundle(held.cell))
         folder = ClaimedCell(self.folder.store, spec, launch, held.cell, self.random)
@@ -268,13 +274,16 @@ class Worker:
         if trial is not None:
             row = replace(row, params=dict(trial.params))
         self.paid_boot = True
-        self.progress.rows[held.cell] = row
+        self._ended(row)
+        if self.study is not None:
+            self.study.ended(row, trial.params if trial is not None else {})
+
+    def _ended(self, row: Row) -> None:
+        self.progress.rows[row.cell] = row
         self.purse.add(row)
         self.rows.add(row)
         self.rows.write_if_due()
         self.bench.put_down()
-        if self.study is not None:
-            self.study.ended(row, trial.params if trial is not None else {})
 
     def _lost(self, held: Held) -> None:
         """Another worker has the cell, or this machine is going. One in this worker's own place: then it has no place any more."""

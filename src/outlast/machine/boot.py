@@ -42,6 +42,7 @@ WARM = (
 )
 
 if TYPE_CHECKING:
+    from outlast.agent.study import SearchStudy
     from outlast.machine.notify import Notifier
 
 T = TypeVar("T")
@@ -136,6 +137,7 @@ def _work(
 
     _patiently(lambda: on_up(folder), told)
     files.create(paths.up)
+    study = _study(paths, told, folder, spec, launch)
     leaving = work(
         folder=folder,
         spec=spec,
@@ -145,13 +147,29 @@ def _work(
         bench=MachineBench(paths, child, SYSTEM),
         clock=SYSTEM,
         random=folder.random,
+        study=study,
     )
+    if study is not None:
+        study.close()
     if leaving is Leaving.DONE:
         if spec.notify:
             _notifier(paths, told, folder, spec).tell_end()
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
         return EXIT_AGENT_DONE
     return EXIT_AGENT_AGAIN if leaving is Leaving.AGAIN else EXIT_AGENT_SPARE
+
+
+def _study(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> SearchStudy | None:
+    assert spec.cells is not None
+    if not spec.cells.learns:
+        return None
+    from outlast.machine.furnish import Furnisher
+    from outlast.machine.study import study_of
+
+    furnisher = Furnisher(folder.store, spec, launch, paths, paths.path.parents[3])
+    return _patiently(
+        lambda: study_of(folder, spec, launch, told, lambda: furnisher.interpreter(lambda text: None)), told
+    )
 
 
 def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> ProcessChild:

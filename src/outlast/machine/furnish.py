@@ -13,6 +13,7 @@ from outlast.clock import SYSTEM
 from outlast.engines.compute.told import ENVIRONMENT, ENVIRONMENT_PYTHON
 from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
+from outlast.host import image_places
 from outlast.host.machine_dir import MachineDir
 from outlast.machine.config import write_config
 from outlast.machine.datasets import Datasets
@@ -62,14 +63,16 @@ class Furnisher:
             unpack(self.store, bundle, self.paths.work)
         place_links(self.spec.links, self.paths.work)
         inputs = self._inputs(say)
-        found = self._interpreter(say)
+        found = self.interpreter(say)
         inputs = {**inputs, **furnish_trained(self.store, self.spec, self.paths.run / TRAINED)}
         return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
 
-    def _interpreter(self, say: Say) -> Interpreter:
+    def interpreter(self, say: Say) -> Interpreter:
         path = {**self.paths.read_assignment().environ, **self.spec.env}.get("PATH", os.defpath)
         if (found := interpreter_of_image(self.spec, self.paths.work, path)) is not None:
             return found
+        if self.spec.container is not None:
+            return self._in_container()
         if self.spec.environment is None:
             return self._own_python()
         from outlast.machine.finder import Finder  # a job without an environment does without the reader of wheels
@@ -78,6 +81,14 @@ class Furnisher:
 
     def edit(self, before: str, after: str, say: Say) -> None:
         edit(self.store, before, after, self.paths.work, say)
+
+    def _in_container(self) -> Interpreter:
+        """The image has its packages; the code is the machine's own copy, as everywhere."""
+        from outlast.machine.container_command import PYTHON
+
+        own = self.spec.environment.paths if self.spec.environment is not None else ()
+        paths = [str(self.paths.work / one) for one in own if ".." not in Path(one).parts]
+        return Interpreter(PYTHON, paths=(*paths, image_places.SITE))
 
     def _own_python(self) -> Interpreter:
         """The one that the spec names, if it is here; a job that needs no packages makes do with this machine's."""

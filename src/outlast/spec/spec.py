@@ -199,6 +199,11 @@ class Sweep:
     early: str = ""
     """How bad cells are ended early: empty: they are not; `asha`, `median`."""
 
+    @property
+    def learns(self) -> bool:
+        """Whether what is done with a cell depends on what others have found."""
+        return self.search == "tpe" or bool(self.early)
+
 
 @dataclass(frozen=True)
 class Container:
