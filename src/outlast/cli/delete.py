@@ -32,12 +32,12 @@ def command(jobs: tuple[str, ...], yes: bool, home: str | None, as_json: bool) -
     Killed half-way, the same command goes on. What jobs share (code, data, environments) goes with `outlast prune`.
     """
     from outlast.jobs.delete import delete, size_of
-    from outlast.jobs.find import find
     from outlast.jobs.job_names import drop_name
+    from outlast.jobs.sweep_parts import find_whole
     from outlast.jobs.world import system_world
 
     world = system_world()
-    found = list({job.folder_url: job for job in (find(world, job, home) for job in jobs)}.values())
+    found = list({job.folder_url: job for job in (find_whole(world, job, home, "delete") for job in jobs)}.values())
     _refuse_running(found)
     sizes = {job.folder_url: size_of(job) for job in found}
     total = sum(bytes_ for _, bytes_ in sizes.values())

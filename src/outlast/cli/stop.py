@@ -20,18 +20,19 @@ def command(jobs: tuple[str, ...], home: str | None, as_json: bool) -> int:
 
     A job that has ended stays as it ended. `outlast resume JOB` goes on.
     """
-    from outlast.jobs.find import find
     from outlast.jobs.stop import stop
+    from outlast.jobs.sweep_parts import find_whole
     from outlast.jobs.world import system_world
+    from outlast.results.sweep_status import with_cells
 
     world = system_world()
-    found = [find(world, job, home) for job in jobs]  # all of them before the first is stopped
+    found = [find_whole(world, job, home, "stop") for job in jobs]  # all of them before the first is stopped
     stopped = []
     for job in found:
         before = job.folder.existing_head().head.state
         if not before.final:
             say(f"stopping `{job.id}`: its trainer saves and leaves")
-        status = stop(world, job)
+        status = with_cells(job.folder, stop(world, job))
         stopped.append(status.row())
         say(end_line(status) if not before.final else f"{job.id} had {before.value} before; nothing runs")
     if as_json:

@@ -15,6 +15,7 @@ from typing import Any
 
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.folder import Folder
+from outlast.folder.home import Home
 from outlast.folder.records import EvaluationResult, Head, State
 from outlast.spec.spec import Evaluation, Spec
 
@@ -54,7 +55,7 @@ def _give_back(folder: Folder) -> None:
 
 
 def trained_folder(folder: Folder, evaluation: Evaluation) -> Folder:
-    return Folder(folder.store, evaluation.job, folder.random)
+    return Home(folder.store, folder.random).folder(evaluation.job)
 
 
 def result_of(folder: Folder, head: Head, spec: Spec, evaluation: Evaluation) -> EvaluationResult:

@@ -9,6 +9,7 @@ from outlast.folder import layout
 from outlast.folder.records import Pin
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.secrets import forget
+from outlast.jobs.sweep_parts import refuse_cell
 from outlast.jobs.world import World
 from outlast.spec.record import decode
 
@@ -23,6 +24,7 @@ def delete(world: World, job: Job, *, spare_pinned: bool = False, rows: Iterable
     A job whose records are damaged is removed too: what is left of it on a machine finds no head, and leaves. `rows`: its keys in
     the index, where the caller knows them. `spare_pinned`: after head, what a reader holds is left, and `Pinned` raised.
     """
+    refuse_cell(job, "delete")
     try:
         at = job.folder.read_head()
     except KeyMissing:

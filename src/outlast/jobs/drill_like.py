@@ -7,6 +7,7 @@ from pathlib import Path
 
 from outlast.jobs.asked import Asked
 from outlast.jobs.find import find
+from outlast.jobs.sweep_parts import refuse_sweep
 from outlast.jobs.world import World
 from outlast.spec.spec import Machine, Spec
 
@@ -15,7 +16,9 @@ def asked_like(world: World, asked: Asked, like: str | None) -> Asked:
     """What was asked for now counts; all else is taken from that job's spec."""
     if not like:
         return asked
-    spec = find(world, like).spec()
+    found = find(world, like)
+    spec = found.spec()
+    refuse_sweep(found, spec, "a drill is of one training", f"`outlast drill --like {found.id}.1`")
     untouched = {field.name: field.default for field in fields(Asked)}
     changes = {
         name: value for name, value in _asked_for(spec).items() if getattr(asked, name) in (untouched.get(name), {}, "")

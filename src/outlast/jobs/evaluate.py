@@ -23,6 +23,7 @@ from outlast.jobs.inputs import datasets_of, ship_datasets
 from outlast.jobs.job import Job
 from outlast.jobs.plan import Plan, check, plan
 from outlast.jobs.submit import Submitted, carry_out
+from outlast.jobs.sweep_parts import refuse_sweep
 from outlast.jobs.world import World
 from outlast.spec.config_file import merge
 from outlast.spec.names import JOB_ID_LENGTH_MAX, check_job_id, job_id, legal_name
@@ -53,6 +54,12 @@ def plan_evaluation(world: World, trained: Job, wanted: Wanted) -> Plan:
     """Machine, limits and notifications are as asked for now, never as the trained job had them: they may cost money."""
     trained = Job.of(world.home(trained.home.url), trained.id)
     of = trained.spec()
+    refuse_sweep(
+        trained,
+        of,
+        "which of its cells to evaluate is not said",
+        f"`outlast evaluate {trained.id}.21`; `outlast results {trained.id}` lists the best first",
+    )
     if of.evaluation is not None:
         raise UsageError(
             f"job `{trained.id}` is an evaluation itself, of job `{of.evaluation.job}`",

@@ -9,6 +9,7 @@ from outlast.folder.records import Head, LaunchRecord, Request, State
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import end, look
 from outlast.jobs.secrets import forget
+from outlast.jobs.sweep_parts import refuse_cell
 from outlast.jobs.world import World
 from outlast.jobs.zones import remember_end
 from outlast.results.status import Status
@@ -23,6 +24,7 @@ GRACE_SECONDS = 75.0
 
 def stop(world: World, job: Job, *, grace_seconds: float = GRACE_SECONDS) -> Status:
     """Returns when nothing of the job runs any more. A job that has ended stays as it ended."""
+    refuse_cell(job, "stop")
     head = job.folder.existing_head().head
     if not head.state.final:
         wish(job, head.launch)

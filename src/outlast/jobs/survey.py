@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from outlast.errors import Damaged, KeyMissing, NewerFormat, OutlastError
 from outlast.folder import layout
+from outlast.folder.folder import Folder
 from outlast.folder.home import Home
 from outlast.folder.prunes import Prunes
 from outlast.folder.records import Head, Pin
+from outlast.folder.sweep import SweepFolder
 from outlast.jobs.job import Job
 from outlast.jobs.reach import SHARED, Reach, Shared
 from outlast.spec.progress import OnProgress, silent
@@ -93,7 +95,8 @@ def reach_of(home: Home, jobs: Iterable[JobSeen], on_progress: OnProgress = sile
         folder = Job.of(home, seen.id).folder
         try:
             head = folder.read_head().head if seen.head is not None else None
-            reach.add(folder.read_spec(), *([head.bundle] if head is not None else []))
+            spec = folder.read_spec()
+            reach.add(spec, *([head.bundle] if head is not None else []), *_bundles_of_cells(folder, spec))
         except KeyMissing:
             continue  # it was deleted since it was listed
         except OutlastError:
@@ -103,6 +106,13 @@ def reach_of(home: Home, jobs: Iterable[JobSeen], on_progress: OnProgress = sile
     except OutlastError:
         unknown.append(layout.DATASET_NAMES)
     return reach, unknown
+
+
+def _bundles_of_cells(folder: Folder, spec: Spec) -> Iterator[str]:
+    """A sweep may go over several commits."""
+    if spec.cells is not None:
+        for grid in SweepFolder(folder).grids():
+            yield from (source.bundle for source in grid.sources)
 
 
 def unneeded(home: Home, reach: Reach, condemned: Prunes) -> Iterator[Unneeded]:

@@ -15,14 +15,26 @@ def find_part(world: World, text: str | None, cell: int | None, home: str | None
     found = find(world, text, home)
     if cell is None:
         return found
-    refuse_cell(found, "it has no cells of its own", f"`outlast show {found.id}`")
+    if isinstance(found.folder, CellFolder):
+        raise UsageError(f"`{found.id}` is a cell itself, and has no cell {cell}")
     return cell_of(found, cell)
 
 
-def refuse_cell(job: Job, why: str, hint: str = "") -> None:
-    """For what is done to a whole sweep. `hint` empty: the same for the sweep."""
+def find_whole(world: World, text: str | None, home: str | None, verb: str) -> Job:
+    """For what is done to a job, or to a sweep with all its cells; `verb`: the command's."""
+    found = find(world, text, home)
+    refuse_cell(found, verb)
+    return found
+
+
+def refuse_cell(job: Job, verb: str) -> None:
+    """For what is done to a whole sweep."""
     if isinstance(job.folder, CellFolder):
-        raise UsageError(f"`{job.id}` is a cell of sweep `{job.folder.sweep}`: {why}", hint=hint)
+        raise UsageError(
+            f"`{job.id}` is a cell of sweep `{job.folder.sweep}`, and what `outlast {verb}` does is done to all of it",
+            state="nothing was changed",
+            hint=f"`outlast {verb} {job.folder.sweep}`",
+        )
 
 
 def refuse_sweep(job: Job, spec: Spec, why: str, hint: str) -> None:

@@ -55,6 +55,12 @@ class Syncing:
         self.edited = bool(head.edit)
 
     def _check(self, spec: Spec, head: Head) -> None:
+        whole = spec.sweep or self.job.id
+        if spec.cells is not None or spec.sweep:
+            raise UsageError(
+                f"`{whole}` is a sweep: its cells are compared with one another, and run the code that was submitted",
+                hint="the same `outlast run --sweep` again takes new code, and asks which cells to begin again",
+            )
         if head.state.final:
             raise UsageError(
                 f"job `{self.job.id}` has {head.state.value}: there is nothing to keep in step",
