@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from outlast.bundle.python import Interpreter, choose_python
 from outlast.bundle.report import script_of
 from outlast.jobs.imports import check_imports, imported
+from outlast.jobs.study import with_study
 from outlast.spec.plain_file import read_plain
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Environment, Target
@@ -83,6 +84,7 @@ def equip(
             from outlast.bundle.environment.declared import Declared
 
             declared = Declared(f"--python {asked.python}")  # no packages, and still that version and no other
+    declared = with_study(declared, asked.cells, interpreter, world, same_machine=engine.capabilities.same_machine)
     if declared is None and not asked.setup:
         warnings = check_imports(needed, interpreter, world.cache_dir)
         return Equipment(interpreter, interpreter.path, elsewhere=frozen, warnings=warnings)

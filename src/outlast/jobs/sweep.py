@@ -16,6 +16,7 @@ from outlast.folder.sweep_records import Grid, Row, Source, as_text
 from outlast.jobs.job import Job
 from outlast.jobs.plan import Plan
 from outlast.jobs.resume import relaunch
+from outlast.jobs.study import check_study
 from outlast.jobs.submit import Submitted, carry_out, start
 from outlast.jobs.world import World
 from outlast.spec.record import plain
@@ -77,6 +78,7 @@ class Again:
 
 def count_cells(asked: SweepAsked) -> int:
     """Checked: every mistake in the document is found here."""
+    check_study(asked.cells)
     if asked.cells.search:
         space(asked.document, asked.where)
         cells = asked.trials or 0

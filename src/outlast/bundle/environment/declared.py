@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -76,6 +76,14 @@ def declared_around(directory: Path) -> Declared | None:
         found = _joined([directory / REQUIREMENTS], [REQUIREMENTS], None)
         return found if requirement_files.has_any(directory / REQUIREMENTS) else None
     return None
+
+
+def with_line(declared: Declared, line: str, why: str) -> Declared:
+    """One requirement more; `why`: the option that needs it."""
+    parts = ["outlast declaration 1", declared.content, line]
+    digest = hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
+    source = f"{declared.source}, {why}" if declared.source else why
+    return replace(declared, source=source, lines=(*declared.lines, line), content=digest)
 
 
 def _joined(files: list[Path], names: list[str], project: Declared | None) -> Declared:
