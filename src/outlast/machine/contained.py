@@ -23,6 +23,7 @@ from typing import TypeVar
 from outlast.clock import SYSTEM
 from outlast.engines.vertex.told import STOPPED, VARIABLE, Told, claim_name, rank_in
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, StoreUnavailable
+from outlast.google.auth.metadata import HOST
 from outlast.host import files, system
 from outlast.machine.rented import EXIT_AGAIN, EXIT_DONE, EXIT_FAILED, LOG_BYTES_TOLD, Life
 from outlast.spec.record import decode
@@ -51,6 +52,8 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
     os.umask(0o077)
     try:
         told = decode(Told, environ[VARIABLE].encode(), VARIABLE)
+        if told.environ:  # an emulator's: it knows who this is by its metadata server alone
+            os.environ.update({"GCE_METADATA_HOST": HOST, **os.environ, **told.environ})
         return Container(told, place(told, environ), Path(environ.get(BASE) or BASE_DEFAULT)).live()
     except OutlastError as error:
         _say(f"error: {error.message}")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+from outlast.clock import Clock
 from outlast.engines.vertex.jobs import CustomJob
-from outlast.errors import UsageError
+from outlast.errors import OutlastError, UsageError
+from outlast.google.errors import ApiError
 from outlast.google.transport import Transport
 from outlast.google.wire import Request
 
+SECONDS_MAX = 120.0
+LOOK_SECONDS = 0.1
 
-def take_away(transport: Transport, job: CustomJob, *, notice_seconds: float) -> bool:
+
+def take_away(transport: Transport, clock: Clock, job: CustomJob, *, notice_seconds: float) -> bool:
     """Returns when all that ran in it is dead. Answers whether anything did."""
     if not transport.endpoints.emulated:
         raise UsageError(
@@ -18,10 +24,44 @@ def take_away(transport: Transport, job: CustomJob, *, notice_seconds: float) ->
             state="nothing was taken away",
             hint="`outlast drill --on compute` drills on machines, `outlast emulator -- outlast drill --on vertex` in a box",
         )
-    body = json.dumps({"notice_seconds": notice_seconds}).encode()
-    url = f"{transport.endpoints.compute}/_emulator/vertex/{job.number}/preempt"
-    answer = transport.call(
-        Request("POST", url, {"Content-Type": "application/json"}, body), stall_seconds=notice_seconds + 120.0
-    )
-    document = json.loads(answer.body or b"{}")
-    return bool(document.get("taken", True))
+    there = _living(transport, job)
+    spot = job.document.get("jobSpec", {}).get("scheduling", {}).get("strategy") == "SPOT"
+    taken = {
+        replica: pid
+        for replica, pid in there.items()
+        if _tell(transport, "preempt" if spot else "maintain", job, replica, notice_seconds)
+    }
+    until = clock.monotonic() + notice_seconds + SECONDS_MAX
+    while any(_living(transport, job).get(replica) == pid for replica, pid in taken.items()):
+        if clock.monotonic() > until:
+            raise OutlastError(f"a container of custom job `{job.number}` was to be taken away, and still runs")
+        clock.sleep(LOOK_SECONDS)
+    return bool(taken)
+
+
+def _living(transport: Transport, job: CustomJob) -> dict[str, int]:
+    """Replica -> its process."""
+    for one in _call(transport, "GET", "jobs", None)["jobs"]:
+        if one["job"] == job.number:
+            return {each["replica"]: int(each["pid"]) for each in one["replicas"] if each["alive"]}
+    return {}
+
+
+def _tell(transport: Transport, kind: str, job: CustomJob, replica: str, notice_seconds: float) -> bool:
+    """False: it has ended meanwhile."""
+    wanted = {"job": job.number, "replica": replica, "notice_seconds": notice_seconds}
+    try:
+        _call(transport, "POST", kind, wanted)
+    except ApiError as error:
+        if error.status in (400, 404):
+            return False
+        raise
+    return True
+
+
+def _call(transport: Transport, verb: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {} if data is None else {"Content-Type": "application/json"}
+    answer = transport.call(Request(verb, f"{transport.endpoints.compute}/_emulator/vertex/{path}", headers, data))
+    document: dict[str, Any] = json.loads(answer.body or b"{}")
+    return document

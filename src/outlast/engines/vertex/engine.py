@@ -49,6 +49,12 @@ CREATE_SECONDS_MAX = 90.0
 AGAIN_SECONDS = 120.0
 """So long after Vertex AI has found no machine it is not asked again."""
 
+QUIET_SECONDS = 20.0
+"""So long a container that runs may say nothing before its log is asked."""
+
+ERROR_SECONDS = 120.0
+"""So long after a custom job's end Vertex AI may take to say why."""
+
 TIME_SCALE = "OUTLAST_EMULATOR_TIME_SCALE"
 
 
@@ -212,10 +218,19 @@ class VertexEngine:
         if len(machines) == wanted:
             return LaunchState(Condition.RUNNING, why, machines=tuple(machines), lacks_workers=bool(lost))
         if running:
+            why = "; ".join(part for part in (self._silent(launch, living, boots), why) if part)
             return LaunchState(Condition.STARTING, why, machines=tuple(machines), lacks_workers=bool(lost))
         message = next((one.message for one in living if one.message), "")
         waits = f"for a machine of Vertex AI's{f': {message}' if message else ''}"
         return LaunchState(Condition.WAITING, f"{waits}; {why}" if why else waits, lacks_workers=bool(lost))
+
+    def _silent(self, launch: Launch, living: list[CustomJob], boots: Boots) -> str:
+        """What keeps a container from counting its boot in the home, by what Cloud Logging has of it: it cannot tell us otherwise."""
+        for one in living:
+            quiet_seconds = self.clock.now() - one.started_at
+            if one.phase is Phase.RUNNING and one.rank not in boots.newest and quiet_seconds > QUIET_SECONDS:
+                return last_words(self.transport, _rented(launch).project, one, lines=1)
+        return ""
 
     def _replicas(self, launch: Launch, job: CustomJob) -> range:
         return range(launch.workers) if _rented(launch).pools else range(job.rank, job.rank + 1)
@@ -234,6 +249,9 @@ class VertexEngine:
         for one in failed:
             if claims.up(one.rank, boots.newest.get(one.rank, 0)) == one.claim:
                 continue
+            silent = not one.document.get("error")
+            if silent and self.clock.now() - one.ended_at < ERROR_SECONDS * self._time_scale():
+                return LaunchState(Condition.WAITING, "for word from Vertex AI why it has given up")
             if one.code not in LATER:
                 words = last_words(self.transport, _rented(launch).project, one)
                 return LaunchState(Condition.BOOT_FAILED, words)
@@ -297,7 +315,7 @@ class VertexEngine:
             for one in running:
                 for rank in self._replicas(launch, one):
                     self._taken.add(f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}")
-            taken = [take_away(self.transport, one, notice_seconds=notice_seconds) for one in running]
+            taken = [take_away(self.transport, self.clock, one, notice_seconds=notice_seconds) for one in running]
         return any(taken)
 
     # The parts of that.

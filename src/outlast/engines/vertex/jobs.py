@@ -57,6 +57,7 @@ class CustomJob:
     rank: int
     claim: str
     made_at: float
+    started_at: float
     ended_at: float
     code: int
     """Google's number for why it failed; 0: it did not, or nobody says."""
@@ -79,6 +80,7 @@ def custom_job(document: Mapping[str, Any]) -> CustomJob:
         rank=int(rank) if rank.isdigit() else 0,
         claim=str(labels.get(CLAIM_LABEL, "")),
         made_at=_seconds(document.get("createTime")),
+        started_at=_seconds(document.get("startTime")),
         ended_at=_seconds(document.get("endTime")),
         code=int(error.get("code") or 0),
         message=" ".join(str(error.get("message", "")).split())[:MESSAGE_CHARACTERS_MAX],

@@ -14,10 +14,10 @@ LINES_TOLD = 20
 CHARACTERS_MAX = 2000
 
 
-def last_words(transport: Transport, project: str, job: CustomJob) -> str:
+def last_words(transport: Transport, project: str, job: CustomJob, lines: int = LINES_TOLD) -> str:
     """Why its containers never came up, as far as anybody knows."""
     try:
-        entries = LoggingClient(transport, project).newest(of_job(job.number), LINES_TOLD)
+        entries = LoggingClient(transport, project).newest(of_job(job.number), lines)
     except (ApiError, NoAnswer):
         entries = []  # whoever may not read the log, or has asked too often, still learns the error
     said = "\n".join(one.text for one in entries if one.text)
