@@ -55,6 +55,9 @@ class ComputeClient:
     def delete_group(self, region: str, name: str, request_id: str) -> Document:
         return self._delete(self.group_url(region, name), requestId=request_id)
 
+    def resize_group(self, region: str, name: str, size: int, request_id: str) -> Document:
+        return self._post(f"{self.group_url(region, name)}/resize", None, size=str(size), requestId=request_id)
+
     def list_managed(self, region: str, name: str) -> Iterator[Document]:
         """The group's machines, and what it is doing about each of them. This list is asked for by POST."""
         return self._items(

@@ -46,6 +46,9 @@ class Assignment:
     rented: bool = False
     """The machine is this job's alone: its environment, also what leads to Google, is the trainer's."""
 
+    time_scale: float = 1.0
+    """Of an emulator whose seconds are shorter."""
+
     failed_boots: int = 0
     """How many boots of this rank before this one, in a row, never came up."""
 

@@ -12,8 +12,10 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 LINUX = sys.platform == "linux" and os.environ.get("OUTLAST_SYSTEM") != "posix"
 
@@ -250,6 +252,19 @@ def cpus() -> int:
     if LINUX:
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def keep_to_share(share: int, shares: int) -> None:
+    """From now on this process, and whatever it starts, uses its share of the CPUs that it may use now; a whole one at least."""
+    if LINUX:
+        usable = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, part(usable, share, shares))
+
+
+def part(things: Sequence[T], share: int, shares: int) -> Sequence[T]:
+    """As even as it can be. Where there are fewer things than shares, several have the same one."""
+    begin, end = share * len(things) // shares, (share + 1) * len(things) // shares
+    return things[begin : max(end, begin + 1)]
 
 
 # Files.

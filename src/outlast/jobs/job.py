@@ -62,4 +62,5 @@ def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
         boots=job.folder.keys.boots(record.launch),
         command=command_line(spec, record),
         independent=spec.cells is not None,
+        slots=spec.cells.per_machine if spec.cells is not None else 1,
     )

@@ -1,4 +1,4 @@
-"""Watches a rented machine's metadata, and passes a notice on: `python -m outlast.machine.notices DIRECTORY SECONDS`.
+"""Watches a rented machine's metadata, and passes a notice on: `python -m outlast.machine.notices DIRECTORY... SECONDS`.
 
 Google sends no signal during the notice: who does not ask is not told. One question is always open, and is answered at the change.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ def seconds_of(tree: dict[str, Any], notice_seconds: float) -> float | None:
     return None
 
 
-def watch(paths: MachineDir, metadata: Metadata, notice_seconds: float) -> None:
-    """Returns when the notice has been passed on."""
+def watch(machines: Sequence[MachineDir], metadata: Metadata, notice_seconds: float) -> None:
+    """Returns when the notice has been passed on, to each of those that share this machine."""
     while True:
         try:
             tree = metadata.watch("instance/", QUESTION_SECONDS)
@@ -44,18 +45,26 @@ def watch(paths: MachineDir, metadata: Metadata, notice_seconds: float) -> None:
         seconds = seconds_of(tree, notice_seconds)
         if seconds is None:
             continue
-        if not paths.notice.exists():
-            files.put_json(paths.notice, {"leave_by_monotonic": SYSTEM.monotonic() + seconds})
-        while (init := paths.init_process()) is None and paths.left_done() is None:
-            SYSTEM.sleep(PAUSE_SECONDS / 20)
-        if init is not None:
-            init.send(signal.SIGTERM)
+        leave_by = SYSTEM.monotonic() + seconds
+        for paths in machines:
+            if not paths.notice.exists():
+                files.put_json(paths.notice, {"leave_by_monotonic": leave_by})
+        for paths in machines:
+            _tell(paths)
         return
+
+
+def _tell(paths: MachineDir) -> None:
+    while (init := paths.init_process()) is None and paths.left_done() is None:
+        SYSTEM.sleep(PAUSE_SECONDS / 20)
+    if init is not None:
+        init.send(signal.SIGTERM)
 
 
 def main(arguments: list[str]) -> int:
     system.die_with(os.getppid())
-    watch(MachineDir(Path(arguments[0])), Metadata.of(os.environ), float(arguments[1]))
+    *directories, seconds = arguments
+    watch([MachineDir(Path(one)) for one in directories], Metadata.of(os.environ), float(seconds))
     return 0
 
 

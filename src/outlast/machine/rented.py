@@ -26,7 +26,7 @@ from outlast.agent import init
 from outlast.agent.trainer_process import read_order
 from outlast.clock import SYSTEM
 from outlast.engines.compute.told import ATTRIBUTE, Told
-from outlast.errors import OutlastError, PreconditionFailed
+from outlast.errors import KeyMissing, OutlastError, PreconditionFailed
 from outlast.folder.home import Home
 from outlast.folder.zone_memory import tell_end
 from outlast.google.auth.metadata import HOST
@@ -173,8 +173,8 @@ class Life:
             record, head = folder.read_launch(self.told.launch), folder.read_head().head
             if record.id == self.told.launch_id and record.machine.rented is not None:
                 tell_end(folder.store, record, head, self.told.boots, folder.store.now())
-        except OutlastError as error:
-            sys.stderr.write(f"it is not remembered how long its machines have lived: {error.message}\n")
+        except (OutlastError, KeyMissing, PreconditionFailed) as error:  # a job that was deleted has no records
+            sys.stderr.write(f"it is not remembered how long its machines have lived: {error}\n")
 
     def _linger(self) -> None:
         """For whoever wants to look at it; a machine that is taken away meanwhile goes at once."""

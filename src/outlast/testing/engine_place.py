@@ -14,8 +14,8 @@ from outlast.spec.spec import Machine
 from outlast.store.registry import open_store
 
 PROGRAM = "outlast.testing.engine_program:boot"
-PATIENCE_SECONDS = 30.0
-"""How long is waited for what must happen; nothing takes nearly as long."""
+PATIENCE_SECONDS = 90.0
+"""How long is waited for what must happen; on a machine with nothing else to do nothing takes nearly as long."""
 
 MakeEngine = Callable[[Path, str], Engine]
 """(the user's directory, the program of a machine as `module:function`) -> a new handle on the engine."""

@@ -3,6 +3,7 @@
 <rank>-<n>        the nth boot of that rank has begun
 <rank>-<n>-up     its agent has come up
 <rank>-<n>-log    the end of what it had to say when it gave up
+<rank>-<n>-spare  it is not needed any more, and may not leave its group: why
 failed            three in a row did not come up: the launch is over, and this is why
 """
 
@@ -17,7 +18,7 @@ from outlast.google.storage import StorageClient
 
 FAILED = "failed"
 WHY_BYTES_MAX = 4000
-_BOOT = re.compile(r"(\d{1,6})-(\d{1,9})(-up|-log)?")
+_BOOT = re.compile(r"(\d{1,6})-(\d{1,9})(-up|-log|-spare)?")
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,21 @@ class Boots:
 
     up: frozenset[tuple[int, int]]
     failed: bool
+    idle: frozenset[tuple[int, int]] = frozenset()
+    """Those that are not needed any more, and could not leave."""
 
     def is_up(self, rank: int) -> bool:
         return (rank, self.newest.get(rank, 0)) in self.up
+
+    def is_idle(self, rank: int) -> bool:
+        return (rank, self.newest.get(rank, 0)) in self.idle
 
 
 def read_boots(client: StorageClient, bucket: Bucket, prefix: str) -> Boots:
     begins = bucket.object(prefix)
     newest: dict[int, int] = {}
     up: set[tuple[int, int]] = set()
+    idle: set[tuple[int, int]] = set()
     failed = False
     token = ""
     while True:
@@ -50,9 +57,11 @@ def read_boots(client: StorageClient, bucket: Bucket, prefix: str) -> Boots:
             newest[rank] = max(number, newest.get(rank, 0))
             if found[3] == "-up":
                 up.add((rank, number))
+            elif found[3] == "-spare":
+                idle.add((rank, number))
         token = page.next_token
         if not token:
-            return Boots(newest, frozenset(up), failed)
+            return Boots(newest, frozenset(up), failed, frozenset(idle))
 
 
 def read_failed(client: StorageClient, bucket: Bucket, prefix: str) -> str | None:

@@ -16,12 +16,14 @@ from outlast.engines.compute import bodies, names, troubles
 from outlast.engines.compute.boots import Boots, read_boots, read_failed
 from outlast.engines.compute.heard import Heard, hear
 from outlast.engines.compute.requests import or_none, request_id, told
+from outlast.engines.compute.room import ROOM_UNKNOWN, room
 from outlast.engines.compute.shell import ssh_command
 from outlast.engines.compute.variants import variants
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.errors import NoCapacity, OutlastError, StoreUnavailable, UsageError
 from outlast.google.compute import ComputeClient
 from outlast.google.compute_building import BuildingClient
+from outlast.google.compute_project import ComputeProject
 from outlast.google.connect import connect
 from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient
@@ -29,7 +31,6 @@ from outlast.google.transport import Transport
 from outlast.spec.spec import Machine, Rented
 
 PLATFORM = "linux-x86_64"
-ROOM_DEFAULT = 4
 WORKERS_MAX = 1000
 CPUS_MAX = 416
 STOP_SECONDS_MAX = 900.0
@@ -56,6 +57,7 @@ class ComputeEngine:
         preempts=True,
         platform=PLATFORM,
         rents=True,
+        shares=True,
     )
 
     def __init__(self, clock: Clock, environ: Mapping[str, str] = os.environ, *, program: str = "") -> None:
@@ -81,7 +83,18 @@ class ComputeEngine:
             )
 
     def room(self, machine: Machine) -> Room:
-        return Room(ROOM_DEFAULT, "unless `--parallel` says more")
+        """By quotas; whether there is capacity is not known before it is asked for."""
+        if machine.rented is None:
+            return Room(ROOM_UNKNOWN, "unless `--parallel` says more")
+        rented = machine.rented
+        project = ComputeProject(self.transport, rented.project)
+        with told(f"quotas of `{rented.regions[0]}`"):
+            try:
+                return room(machine, project.region_quotas(rented.regions[0]) or (), project.quotas(), WORKERS_MAX)
+            except ApiError as error:
+                if error.status != 403:
+                    raise
+        return Room(ROOM_UNKNOWN, "nobody may look at the quotas; `--parallel` says more")
 
     # Start.
 
@@ -93,11 +106,25 @@ class ComputeEngine:
             raise OutlastError(f"launch `{launch.id}` names no agent for its machines")
         client, region = self._client(rented), _region(launch)
         with told(f"launch `{launch.id}` in `{region}`, home `{bucket.name}`"):
-            if self._is_stopped(client, launch) or self._group(client, launch) is not None:
+            if self._is_stopped(client, launch):
+                return
+            group = self._group(client, launch)
+            if group is not None:
+                self._refill(client, launch, group)
                 return
             self._make(client, launch, rented)
             if self._is_stopped(client, launch):
                 self._delete(client, launch)
+
+    def _refill(self, client: ComputeClient, launch: Launch, group: Document) -> None:
+        """Workers that are independent leave one by one; if the last one was sent away by somebody, nobody has ended the launch."""
+        if not _is_empty(launch, group) or (launch.asked_at or self.clock.now()) >= launch.deadline_at:
+            return
+        try:
+            client.resize_group(_region(launch), names.group_name(launch.id), launch.workers, request_id())
+        except ApiError as error:
+            if error.status not in (400, 404, 409):  # it is being deleted, or gone
+                raise
 
     def _make(self, client: ComputeClient, launch: Launch, rented: Rented) -> None:
         """The first way of asking that is not refused as wrong. A template of an earlier call, whoever made it, is used as it is."""
@@ -181,12 +208,13 @@ class ComputeEngine:
         rented = _rented(launch)
         client = self._client(rented)
         with told(f"launch `{launch.id}` in `{_region(launch)}`"):
-            managed = self._managed(client, launch)
-            if managed is None:
+            group = self._group(client, launch)
+            managed = self._members(client, launch) if group is not None else None
+            if group is None or managed is None or (not managed and _is_empty(launch, group)):
                 return self._state_without_group(launch)
             troubled = troubles.of_managed(one for one in managed if not _is_there(one))
-            if any(one.final for one in troubled):
-                final = [one for one in troubled if one.final]
+            final = [one for one in troubled if one.final]
+            if final and not (launch.independent and _some_may_come(managed)):
                 return LaunchState(Condition.REFUSED, f"in `{_region(launch)}`: {troubles.told(final)}")
             there = [rank for one in managed if _is_there(one) and (rank := _rank(one)) is not None]
             boots = self._boots(launch, there)
@@ -197,15 +225,12 @@ class ComputeEngine:
         running = tuple(machine for machine in machines.values() if machine not in self._taken)
         if len(running) == launch.workers:
             return LaunchState(Condition.RUNNING, machines=running)
+        if running and launch.independent:
+            return LaunchState(Condition.RUNNING, _why(boots, there) or troubles.told(troubled), machines=running)
         if there:
             return LaunchState(Condition.STARTING, heard.waits or troubles.told(troubled), machines=running)
-        lacking = [one for one in troubled if one.code in troubles.CAPACITY]
-        return LaunchState(
-            Condition.WAITING,
-            troubles.told(troubled) or "for its machine",
-            lacks_capacity=bool(lacking),
-            exhausted=tuple(sorted({one.zone for one in lacking if one.zone})),
-        )
+        lacking = any(one.code in troubles.CAPACITY for one in troubled)
+        return LaunchState(Condition.WAITING, troubles.told(troubled) or "for its machine", lacks_capacity=lacking)
 
     def _hear(self, rented: Rented, silent: list[Document]) -> Heard:
         """Of the first that runs and has not counted its boot in the home: what keeps it keeps the others."""
@@ -357,12 +382,31 @@ class ComputeEngine:
         return group if names.is_of(labels, launch) else None
 
     def _managed(self, client: ComputeClient, launch: Launch) -> list[Document] | None:
-        if self._group(client, launch) is None:
-            return None
+        return self._members(client, launch) if self._group(client, launch) is not None else None
+
+    def _members(self, client: ComputeClient, launch: Launch) -> list[Document] | None:
         return or_none(lambda: list(client.list_managed(_region(launch), names.group_name(launch.id))))
 
     def _is_stopped(self, client: ComputeClient, launch: Launch) -> bool:
         return or_none(lambda: client.get_template(_region(launch), names.stopped_name(launch.id))) is not None
+
+
+def _is_empty(launch: Launch, group: Document) -> bool:
+    """Nobody is left in it, and nobody will be."""
+    return launch.independent and not int(group.get("targetSize", 1))
+
+
+def _some_may_come(managed: list[Document]) -> bool:
+    """Not all were refused for good: those that are there do without the others."""
+    return any(_is_there(one) or not any(it.final for it in troubles.of_managed([one])) for one in managed)
+
+
+def _why(boots: Boots, there: list[int]) -> str:
+    idle = sum(1 for rank in there if boots.is_idle(rank))
+    if not idle:
+        return ""
+    machines = f"{idle} of its machines" if idle > 1 else "one of its machines"
+    return f"{machines} has nothing to do, is paid for and may not leave its group; `outlast init` gives that right"
 
 
 def _rented(launch: Launch) -> Rented:

@@ -16,6 +16,9 @@ MARK = "outlast"
 HOME_LABEL, JOB_LABEL, LAUNCH_LABEL, KIND_LABEL = "outlast-home", "outlast-job", "outlast-launch", "outlast-kind"
 LABEL_LENGTH_MAX = 63
 STOPPED = "stopped"
+SWEEP = "sweep"
+"""Of kinds: its workers run the cells of a sweep, each by itself."""
+
 _ID = re.compile(r"[0-9a-f]{8,32}")
 _BAD = re.compile(r"[^a-z0-9_-]")
 
@@ -73,7 +76,8 @@ def rank_of(machine: str) -> int | None:
 def labels(launch: Launch) -> dict[str, str]:
     """Ours are stronger than the user's."""
     theirs = {label_text(name): label_text(value) for name, value in launch.labels.items()}
-    return {**theirs, **ours(launch.home, launch.job, launch.id)}
+    kind = {KIND_LABEL: SWEEP} if launch.independent else {}
+    return {**theirs, **ours(launch.home, launch.job, launch.id), **kind}
 
 
 def ours(home: str, job: str, launch_id: str) -> dict[str, str]:

@@ -76,6 +76,30 @@ end_group() {
   poweroff_now
 }
 
+# This machine is not needed any more: its group deletes it, and is so much smaller from then on. By itself it does not power off, since
+# the group would make it again. What is refused is asked again as long as the group is there, and said where somebody looks.
+leave_group() {
+  local try=0 status zone request why
+  zone=$(metadata instance/zone) || give_up 'the metadata server does not say which zone this is'
+  while :; do
+    request=$(cat /proc/sys/kernel/random/uuid)
+    status=$(printf '{"instances": ["zones/%s/instances/%s"]}' "${zone##*/}" "$name" |
+      call POST "$group/deleteInstances?requestId=$request" -H 'Content-Type: application/json' --data-binary @-)
+    say "asked to leave the group: $status"
+    case $status in
+      200) sleep "$((pause_seconds * 24))" ;;
+      404) poweroff_now ;;
+      401 | 403)
+        why="this machine is not needed any more, and may not leave its group: $status $(head -c 300 "$base/answer" | tr '\n' ' ')"
+        say "$why"
+        printf '%s' "$why" | create "$rank-$count-spare" >/dev/null
+        sleep "$((pause_seconds * 12))"
+        ;;
+      *) try=$((try + 1)) && sleep $((try < 5 ? 1 << try : 30)) ;;
+    esac
+  done
+}
+
 poweroff_now() {
   sync
   poweroff -f 2>/dev/null || poweroff || halt -f
@@ -171,5 +195,6 @@ code=$?
 case $code in
   0) end_group ;;
   10) say 'this machine has left; the group makes another one' && poweroff_now ;;
+  20) leave_group ;;
   *) cat "$base/agent.log" >>"$log" && give_up "the agent ended with $code" ;;
 esac

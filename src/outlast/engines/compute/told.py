@@ -30,6 +30,13 @@ class Told:
 
     soft_off_seconds: float = SOFT_OFF_SECONDS
     linger_seconds: float = 0.0
+    slots: int = 1
+    """How many of the launch's workers share this machine; their numbers are rank * slots and the following."""
+
+    gpus: int = 0
+    time_scale: float = 1.0
+    """Of an emulator whose seconds are shorter."""
+
     program: str = ""
     """`module:function` that stands for the agent, in tests of engines."""
 
