@@ -106,7 +106,8 @@ def test_disks_are_priced_by_the_month_and_pods_of_older_tpus_are_not_chips() ->
 
 def test_a_row_that_makes_no_sense_is_passed_over() -> None:
     broken: list[dict[str, Any]] = [{}, {"description": "N2 Instance Core running in Americas"}]
-    broken += [{**row("N2 Instance Core running in Americas"), "pricingInfo": one} for one in ([], [{}], [None])]
+    nothing: list[list[Any]] = [[], [{}], [None]]
+    broken += [{**row("N2 Instance Core running in Americas"), "pricingInfo": one} for one in nothing]
     assert read_prices([*broken, row("N2 Instance Core running in Americas")]).cores == {
         ("N2 Instance", REGION, False): 0.5
     }

@@ -14,6 +14,7 @@ from outlast.jobs.world import system_world
 from outlast_emulator.testing import Running
 from tests.cli.user import User
 from tests.compute.records import emulator, user
+from tests.compute.renting import wait_until
 
 __all__ = ["emulator", "user"]
 
@@ -77,6 +78,38 @@ def test_whoever_looks_at_a_job_that_has_ended_ends_what_its_machine_could_not(e
     assert compute_alive(emulator)
     assert user.outlast("show", "over").code == 0
     assert compute_alive(emulator) == []
+
+
+def templates(emulator: Running, kind: str = "instanceTemplates") -> list[str]:
+    found = emulator.call("GET", f"/compute/v1/projects/emulated/aggregated/{kind}").json()["items"]
+    return [one["name"] for scope in found.values() for one in scope.get(kind, [])]
+
+
+def test_templates_of_a_launch_that_ended_by_itself_go_with_the_next_look(emulator: Running, user: User) -> None:
+    submit(user, "over")
+    (group,) = templates(emulator, "instanceGroupManagers")
+    path = f"/compute/v1/projects/emulated/regions/us-central1/instanceGroupManagers/{group}"
+    made = emulator.call("DELETE", path)
+    assert made.status == 200, "as its machine does"
+    wait_until(lambda: not templates(emulator, "instanceGroupManagers"), "the group is gone")
+    change("over", state=State.SUCCEEDED, ended_at=folder("over").store.now() - 30, nonce="")
+    assert user.outlast("show", "over").code == 0 and templates(emulator), "its machine may be on its way out"
+    at = folder("over").read_head()
+    assert folder("over").swap(at, replace(at.head, ended_at=folder("over").store.now() - 600), "later") is not None
+    assert user.outlast("show", "over").code == 0
+    assert templates(emulator) == []
+
+
+def test_what_says_that_a_launch_was_stopped_goes_when_nobody_can_start_it_any_more(
+    emulator: Running, user: User
+) -> None:
+    submit(user, "stopped")
+    assert user.outlast("stop", "stopped").code == 0
+    assert len(templates(emulator)) == 1
+    assert user.outlast("show", "stopped").code == 0 and len(templates(emulator)) == 1
+    emulator.call("POST", "/_emulator/clock", {"skew_seconds": 2 * 3600})
+    assert user.outlast("show", "stopped").code == 0
+    assert templates(emulator) == []
 
 
 def test_what_has_just_ended_is_on_its_way(emulator: Running, user: User) -> None:

@@ -51,3 +51,32 @@ def test_without_another_region_it_stays(emulator: Running, user: User) -> None:
     wait_for_refusal(user)
     emulator.call("POST", "/_emulator/clock", {"skew_seconds": 300})
     assert user.outlast("show", "--json", "mover").json["state"] == "waiting"
+
+
+def test_a_stock_out_is_remembered_shown_and_avoided(emulator: Running, user: User) -> None:
+    emulator.call("POST", "/_emulator/capacity", {"zone": "us-central1-*", "machines": 0})
+    submit(user, "--region", "us-central1,us-east1")
+    wait_for_refusal(user)
+    emulator.call("POST", "/_emulator/clock", {"skew_seconds": 300})
+    user.outlast("show", "mover")
+    user.outlast("show", "mover")
+    kept = emulator.call("GET", "/storage/v1/b/moving/o?prefix=zones/").json()["items"]
+    assert [one["name"] for one in kept] == ["zones/us-central1.json"] and kept[0]["generation"]
+    region = user.outlast("catalog", "regions", "--json").json["rows"]
+    (row,) = (one for one in region if one["name"] == "us-central1")
+    assert row["met"]["stockouts"] == 1 and row["met"]["usd_per_hour"] > 0, row
+    assert "1 stock-out" in user.outlast("catalog", "regions", "--region", "us-central1").out
+    machines = user.outlast("catalog", "machines", "--json", "--region", "us-central1").json["rows"]
+    assert sum(one["met"] is not None for one in machines) == 1
+    words = ("run", "--on", "compute", "--bucket", "moving", "--dry-run", "--region", "us-central1,us-east1")
+    later = user.outlast(*words, "train.py")
+    assert "`us-central1` had no" in later.err and "`us-east1` is tried first" in later.err, later.err
+    assert "in `us-east1`" in later.out
+
+
+def test_whoever_cannot_reach_the_memory_rents_all_the_same(emulator: Running, user: User) -> None:
+    submit(user, "--region", "us-central1,us-east1")
+    assert emulator.put("moving", "zones/us-central1.json", b"no record").status == 200
+    words = ("run", "--on", "compute", "--bucket", "moving", "--dry-run", "--region", "us-central1,us-east1")
+    assert user.outlast(*words, "train.py").code == 0
+    assert user.outlast("catalog", "machines", "--region", "us-central1").code == 0

@@ -70,9 +70,6 @@ class LaunchState:
     lacks_capacity: bool = False
     """It waits for a machine that its provider has not got there."""
 
-    exhausted: tuple[str, ...] = ()
-    """The zones of which its provider said so, as far as it named them."""
-
     lacks_workers: bool = False
     """Others are alive, but nobody replaces some that are gone: another `start` does."""
 

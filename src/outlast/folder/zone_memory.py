@@ -6,7 +6,7 @@ It orders what is tried next and decides nothing: whoever cannot read or write i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from outlast.errors import Damaged, KeyMissing, NewerFormat, PreconditionFailed
@@ -63,11 +63,11 @@ def _read(store: Store, region: str) -> tuple[RegionMemory, int]:
     return memory, stored.generation
 
 
-def tell_stockout(store: Store, record: LaunchRecord, zones: Iterable[str], at: float) -> bool:
-    """That a launch has found no capacity. `zones`: where; none: nowhere in its region. False: it was told, or nobody listens."""
+def tell_stockout(store: Store, record: LaunchRecord, at: float) -> bool:
+    """That a launch finds no capacity, in none of the zones that it asks for. False: that was told, or nobody listens."""
     assert record.machine.rented is not None
     region, what = record.machine.rented.regions[0], what_is_rented(record.machine)
-    places = sorted({zone for zone in zones if zone.rpartition("-")[0] == region}) or [region]
+    places = sorted({zone for zone in record.machine.rented.zones if zone.rpartition("-")[0] == region}) or [region]
 
     def change(memory: RegionMemory) -> RegionMemory:
         for place in places:

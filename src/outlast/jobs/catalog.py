@@ -219,10 +219,13 @@ def _sums(met: Iterable[Met]) -> dict[str, Any] | None:
     if not every:
         return None
     machines = sum(one.machines for one in every)
+    launches: dict[str, int] = {}  # one that finds nothing is told of in each of its zones
+    for one in every:
+        launches[one.what] = max(one.stockouts, launches.get(one.what, 0))
     outs = [one.out_at for one in every if one.out_at is not None]
     newest = max(every, key=lambda one: one.seen_at)
     return {
-        "stockouts": sum(one.stockouts for one in every),
+        "stockouts": sum(launches.values()),
         "out_at": max(outs, default=None),
         "machines": machines,
         "taken": sum(one.taken for one in every),

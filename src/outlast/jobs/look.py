@@ -88,7 +88,7 @@ def _mend(
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
     if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:
-        remember_stockout(job, record, launch_state.exhausted)
+        remember_stockout(job, record)
     region = next_region(spec, record, launch_state, now)
     if region and not stopping:
         moved = move(world, job, spec, record, at, region)

@@ -96,7 +96,8 @@ def _in_order(world: World, asked: Asked, known: Catalog, machine: Machine) -> O
     assert machine.rented is not None
     if max(len(machine.rented.zones), len(machine.rented.regions)) < 2:
         return Ordered(machine)
-    return ordered(machine, memories(world, asked.home, machine.rented.regions), known, world.clock.now())
+    met, now = memories(world, asked.home, machine.rented.regions)
+    return ordered(machine, met, known, now)
 
 
 def price_notes(known: Catalog, machine: Machine, now: float) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,13 +33,13 @@ class Ordered:
     note: str = ""
 
 
-def memories(world: World, home: str | None, regions: Iterable[str]) -> dict[str, RegionMemory]:
-    """Of each region; none, where the home cannot be read: nobody needs this to rent a machine."""
+def memories(world: World, home: str | None, regions: Iterable[str]) -> tuple[dict[str, RegionMemory], float]:
+    """Of each region, and the home's time; none, where the home cannot be read: nobody needs this to rent a machine."""
     try:
         store = world.home(home).store
-        return {region: read_memory(store, region) for region in regions}
+        return {region: read_memory(store, region) for region in regions}, store.now()
     except OutlastError:
-        return {}
+        return {}, 0.0
 
 
 def ordered(machine: Machine, met: Mapping[str, RegionMemory], known: Catalog, now: float) -> Ordered:
@@ -85,11 +85,12 @@ def _out_rank(own: Met | None, now: float) -> int:
     return 2 if seconds < FRESH_SECONDS else 1 if seconds < RECENT_SECONDS else 0
 
 
-def remember_stockout(job: Job, record: LaunchRecord, zones: Sequence[str]) -> None:
+def remember_stockout(job: Job, record: LaunchRecord) -> None:
+    """Of a launch that has waited long enough to move."""
     if record.machine.rented is None:
         return
     try:
-        tell_stockout(job.folder.store, record, zones, job.folder.store.now())
+        tell_stockout(job.folder.store, record, job.folder.store.now())
     except OutlastError:
         return  # it orders what is tried next, and nothing depends on it
 
