@@ -17,7 +17,6 @@ from outlast.jobs.see_off import end_what_is_left
 from outlast.jobs.submit import start
 from outlast.jobs.world import World
 from outlast.jobs.zones import remember_end, remember_stockout
-from outlast.jobs.zones import remember_end, remember_stockout
 from outlast.results.cell_status import cell_status
 from outlast.results.status import Status, status_of
 from outlast.results.sweep import cells_that_run
