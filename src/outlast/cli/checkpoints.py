@@ -20,21 +20,25 @@ from outlast.errors import EXIT_DONE, EXIT_STORE
 @home_option
 @json_option
 def command(job: str | None, verify: bool, home: str | None, as_json: bool) -> int:
-    """List the checkpoints that are kept of a job, the newest last.
+    """List the checkpoints that are kept of a job, the newest last; of a sweep, those of each cell.
 
     A damaged one is said to be so, and the exit code is 6; a job that resumes uses the one before it.
     """
     from outlast.jobs.checkpoints import list_checkpoints, verify_checkpoints
     from outlast.jobs.find import find
+    from outlast.jobs.sweep_parts import cell_number, cells_begun
     from outlast.jobs.world import system_world
 
     world = system_world()
     found = find(world, job, home)
-    states = (verify_checkpoints if verify else list_checkpoints)(found)
+    read = verify_checkpoints if verify else list_checkpoints
+    sweep = found.spec().cells is not None
+    states = [(cell, one) for cell in (cells_begun(found) if sweep else [found]) for one in read(cell)]
     if as_json:
         put_json(
             [
                 {
+                    **({"cell": cell_number(cell)} if sweep else {}),
                     "name": one.checkpoint.name,
                     "step": one.checkpoint.step,
                     "bytes": one.checkpoint.bytes,
@@ -42,15 +46,16 @@ def command(job: str | None, verify: bool, home: str | None, as_json: bool) -> i
                     "committed_at": one.checkpoint.committed_at,
                     "problem": one.problem or None,
                 }
-                for one in states
+                for cell, one in states
             ]
         )
     elif not states:
-        say(f"job `{found.id}` has no checkpoint yet")
+        say(f"{'no cell of sweep' if sweep else 'job'} `{found.id}` has {'a' if sweep else 'no'} checkpoint yet")
     else:
         now = found.folder.store.now()
         rows = [
             [
+                *((str(cell_number(cell)),) if sweep else ()),
                 one.checkpoint.name,
                 f"{one.checkpoint.step:,}",
                 size(one.checkpoint.bytes),
@@ -58,13 +63,13 @@ def command(job: str | None, verify: bool, home: str | None, as_json: bool) -> i
                 age(one.checkpoint.committed_at, now),
                 f"damaged: {one.problem}" if one.problem else "whole" if verify else "",
             ]
-            for one in states
+            for cell, one in states
         ]
-        header = ("CHECKPOINT", "STEP", "SIZE", "ATTEMPT", "COMMITTED", "")
-        first, *lines = render(header, rows, width=width(sys.stdout), right=(1, 2, 3))
+        header = (*(("CELL",) if sweep else ()), "CHECKPOINT", "STEP", "SIZE", "ATTEMPT", "COMMITTED", "")
+        first, *lines = render(header, rows, width=width(sys.stdout), right=(0, 2, 3, 4) if sweep else (1, 2, 3))
         put(paint(first, "bold", sys.stdout))
         for line in lines:
             put(line)
         if verify:
-            say(f"verified {count(len(states), 'checkpoint')}, {size(sum(one.checkpoint.bytes for one in states))}")
-    return EXIT_STORE if any(one.problem for one in states) else EXIT_DONE
+            say(f"verified {count(len(states), 'checkpoint')}, {size(sum(one.checkpoint.bytes for _, one in states))}")
+    return EXIT_STORE if any(one.problem for _, one in states) else EXIT_DONE

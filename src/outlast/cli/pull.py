@@ -26,12 +26,13 @@ GLOB_CHARACTERS = frozenset("*?[")
 @home_option
 @json_option
 def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str | None, as_json: bool) -> int:
-    """Copy a job's outputs and its last checkpoint here, or the files that PATTERN fits.
+    """Copy a job's outputs and its last checkpoint here, or the files that PATTERN fits. Of a sweep: each cell's, below its number.
 
     What is there already with the same content is skipped; every byte is compared with what was committed.
     """
     from outlast.jobs.find import find
     from outlast.jobs.pull import pull
+    from outlast.jobs.sweep_pull import pull_cells
     from outlast.jobs.world import system_world
 
     if job and not pattern and GLOB_CHARACTERS & set(job):
@@ -40,7 +41,8 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
     found = find(world, job, home)
     begun_at = world.clock.monotonic()
     with shown_progress() as on_progress:
-        pulled = pull(found, pattern, checkpoint=checkpoint, to=to, on_progress=on_progress)
+        verb = pull_cells if found.spec().cells is not None else pull
+        pulled = verb(found, pattern, checkpoint=checkpoint, to=to, on_progress=on_progress)
     took = duration(world.clock.monotonic() - begun_at)
     if as_json:
         put_json(

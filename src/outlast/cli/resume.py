@@ -12,6 +12,7 @@ from outlast.cli.options import MAX_RUN, home_option, job_argument, json_option
 from outlast.cli.rent_options import rent_changes, rent_options
 from outlast.cli.run import follow_to_end
 from outlast.cli.setting_option import setting_option
+from outlast.cli.sweep_follow import follow_sweep
 from outlast.cli.terminal import put_json, say
 from outlast.errors import EXIT_DONE
 
@@ -52,16 +53,16 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
     """Go on with a job that was stopped, failed, or whose time was over, from its last checkpoint.
 
     Attempts, checkpoints and history stay. The log is followed as by `outlast run`, from here on. A job that succeeded is not
-    resumed: `outlast run --from JOB` begins a new one with its weights.
+    resumed: `outlast run --from JOB` begins a new one with its weights. A sweep goes on with each cell that failed or is missing.
     """
-    from outlast.jobs.find import find
     from outlast.jobs.look import look
     from outlast.jobs.resume import resume
+    from outlast.jobs.sweep_parts import find_whole
     from outlast.jobs.watch import ring_for_watching
     from outlast.jobs.world import system_world
 
     world = system_world()
-    found = find(world, job, home)
+    found = find_whole(world, job, home, "resume")
     before = found.folder.existing_head().head
     if not detach:
         ring_for_watching(found.folder)
@@ -75,8 +76,10 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         changes={**rent_changes(given), **({"on": given["on"]} if given["on"] else {})},
     )
     head = found.folder.existing_head().head
+    sweep = found.spec().cells is not None
     step = head.checkpoints[-1].step if head.checkpoints else None
     how = "from the beginning" if step is None else f"from step {step:,}"
+    how = "with the cells that failed or are missing" if sweep else how
     say(
         f"Job `{found.id}` had {before.state.value} and goes on {how}"
         if before.state.final
@@ -85,6 +88,8 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
     record = found.folder.read_launch(head.launch)
     say(f"  on `{record.engine}`: {machine_words(record.machine)}, {hourly_words(record.machine, record.workers)}")
     say(f"  `outlast stop {found.id}` stops it")
+    if sweep and not detach:
+        return follow_sweep(world, found, as_json=as_json)
     if not detach:
         if before.attempt and before.state.final:
             say(f"  `outlast logs {found.id}` prints what it said before")

@@ -52,7 +52,7 @@ def choose_source(world: World, text: str, *, continue_steps: bool) -> Source:
         source,
         source.folder.read_spec(),
         "which of its cells to begin with is not said",
-        f"`--from {source.id}.21`; `outlast results {source.id}` lists the best first",
+        f"`--from {source.id}.1`; `outlast results {source.id}` lists the best first",
     )
     head = source.folder.existing_head().head
     if not head.checkpoints:

@@ -58,7 +58,7 @@ def plan_evaluation(world: World, trained: Job, wanted: Wanted) -> Plan:
         trained,
         of,
         "which of its cells to evaluate is not said",
-        f"`outlast evaluate {trained.id}.21`; `outlast results {trained.id}` lists the best first",
+        f"`outlast evaluate {trained.id}.1`; `outlast results {trained.id}` lists the best first",
     )
     if of.evaluation is not None:
         raise UsageError(

@@ -29,6 +29,10 @@ class Pulled:
     skipped: int = 0
     """Files that were there already, with the same content."""
 
+    @property
+    def found(self) -> int:
+        return len(self.files) + self.skipped
+
 
 def pull(
     job: Job,
@@ -41,23 +45,43 @@ def pull(
     """`checkpoint`: `last`, `best`, a step, or `all`. `pattern` fits the path below the job's directory, or the file's name."""
     root = Path(to or job.id)
     pulled = Pulled(str(root))
+    there = copy_matching(job, root, "", pattern, checkpoint, pulled, own=not to, on_progress=on_progress)
+    if pattern and not pulled.found:
+        raise no_match("job", job.id, pattern, there)
+    return pulled
+
+
+def copy_matching(
+    job: Job,
+    root: Path,
+    below: str,
+    pattern: str,
+    checkpoint: str,
+    pulled: Pulled,
+    *,
+    own: bool,
+    on_progress: OnProgress = silent,
+) -> list[str]:
+    """Adds to `pulled`, and answers all that there is. `below`: stands before every path; `own`: the directory is ours to make."""
     with pinned(job.folder, lambda head: _chosen(head, checkpoint, bool(pattern))) as manifests:
         head = job.folder.existing_head().head
-        every = dict(_files(head, manifests, several=checkpoint == "all"))
-        wanted = {path: file for path, file in every.items() if not pattern or _fits(path, pattern)}
-        if pattern and not wanted:
-            listed = ", ".join(f"`{path}`" for path in sorted(every)[:8])
-            raise NotFound(f"no file of job `{job.id}` fits `{pattern}`", hint=f"there are {listed}" if every else "")
+        every = {below + path: file for path, file in _files(head, manifests, several=checkpoint == "all")}
+        wanted = {path: file for path, file in every.items() if not pattern or _fits(path, below, pattern)}
         missing = {path: file for path, file in wanted.items() if not _is_there(safe_path(root, path), file)}
-        pulled.skipped = len(wanted) - len(missing)
-        total = sum(file.bytes for file in missing.values())
-        if missing and not to:
+        pulled.skipped += len(wanted) - len(missing)
+        total = 0 if below else sum(file.bytes for file in missing.values())
+        if missing and own:
             _keep_out(root)
         for path, (file, chunks) in zip(missing, download_many(job.folder, list(missing.values())), strict=True):
             _write(file, counted(chunks, "copying", total, on_progress, pulled.bytes), safe_path(root, path))
             pulled.files.append(path)
             pulled.bytes += file.bytes
-    return pulled
+    return sorted(every)
+
+
+def no_match(kind: str, id: str, pattern: str, there: list[str]) -> NotFound:
+    listed = ", ".join(f"`{path}`" for path in there[:8])
+    return NotFound(f"no file of {kind} `{id}` fits `{pattern}`", hint=f"there are {listed}" if there else "")
 
 
 def _keep_out(root: Path) -> None:
@@ -92,8 +116,9 @@ def _files(head: Head, manifests: list[Manifest], *, several: bool) -> Iterator[
                 yield f"{directory}/{file.path.removeprefix(CHECKPOINT)}", file
 
 
-def _fits(path: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
+def _fits(path: str, below: str, pattern: str) -> bool:
+    names = (path, path.removeprefix(below), path.rpartition("/")[2])
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
 def safe_path(root: Path, path: str) -> Path:

@@ -19,6 +19,7 @@ from outlast.jobs.other_engine import check_goes, check_gone, with_image, worker
 from outlast.jobs.rent_again import machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import agent_for, index, launch_record, start, start_new
+from outlast.jobs.sweep_parts import refuse_cell
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
 
@@ -39,6 +40,7 @@ def resume(
 
     `changes`: of its machine and its money, the fields of a request that were given, by their names in `Asked`.
     """
+    refuse_cell(job, "resume")
     try:
         _resume(world, job, checkpoint, args, allow_changed, max_run_seconds, changes)
     except KeyMissing:
@@ -57,6 +59,8 @@ def _resume(
     changes: Mapping[str, Any],
 ) -> None:
     spec = job.folder.read_spec()
+    if spec.cells is not None:
+        _check_sweep(job, checkpoint, args)
     if args is not None and args != spec.args and not allow_changed:
         raise UsageError(
             f"job `{job.id}` was submitted {_with(spec.args)}, not {_with(args)}",
@@ -68,7 +72,9 @@ def _resume(
             raise UsageError(
                 f"job `{job.id}` has succeeded",
                 state="nothing was started, nothing is being spent",
-                hint=f"`outlast run --from {job.id} ...` begins a new job with its weights",
+                hint=f"`outlast run --from {job.id} ...` begins a new job with its weights"
+                if spec.cells is None
+                else "the same `outlast run --sweep` with `--rerun all` begins every cell anew",
             )
         if not at.head.state.final:
             record = job.folder.read_launch(at.head.launch)
@@ -87,6 +93,17 @@ def _resume(
             return
         if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds, changes):
             return
+
+
+def _check_sweep(job: Job, checkpoint: str | None, args: tuple[str, ...] | None) -> None:
+    """Every cell goes on from its own last checkpoint, with its own arguments."""
+    said = "--checkpoint" if checkpoint is not None else "ARGS" if args is not None else ""
+    if said:
+        raise UsageError(
+            f"`{job.id}` is a sweep, and `{said}` would be for all its cells alike",
+            state="nothing was started, nothing is being spent",
+            hint=f"`outlast resume {job.id}` goes on with each cell that failed or is missing",
+        )
 
 
 def _check_unchanged(

@@ -31,7 +31,7 @@ def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int])
     if status.final and (rented is None or not rented.linger_seconds):
         raise NotFound(
             f"job `{job.id}` has {status.state}: nothing of it runs",
-            hint=f"`outlast pull {job.id}` has its files; `outlast resume {job.id}` goes on with it",
+            hint=f"`outlast pull {job.id}` has its files; `outlast resume {status.spec.sweep or job.id}` goes on with it",
         )
     if isinstance(job.folder, CellFolder):
         _check_alone(job, job.folder, status)

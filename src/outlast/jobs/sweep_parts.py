@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from outlast.errors import UsageError
 from outlast.folder.cell import CellFolder
+from outlast.folder.layout import cell_id
+from outlast.folder.records import SweepLaunch
 from outlast.jobs.find import cell_of, find
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
+from outlast.results.cell import SeenCell
+from outlast.results.sweep import see
 from outlast.spec.spec import Spec
 
 
@@ -41,3 +45,21 @@ def refuse_sweep(job: Job, spec: Spec, why: str, hint: str) -> None:
     """For what is done to one training."""
     if spec.cells is not None:
         raise UsageError(f"`{job.id}` is a sweep: {why}", state="nothing was started", hint=hint)
+
+
+def cells_begun(sweep: Job) -> list[Job]:
+    """Those that have a folder by now, in the present turn, by number. Nothing is read of any of them."""
+    spec = sweep.spec()
+    head = sweep.folder.existing_head().head
+    record = sweep.folder.read_launch(head.launch)
+    turn = (record.cells or SweepLaunch(1)).turn
+    seen = see(sweep.folder, spec, record, final=head.state.final)
+    return [
+        Job(cell_id(sweep.id, cell), sweep.home, SeenCell(sweep.home.store, spec, cell, sweep.home.random, turn))
+        for cell in sorted({*seen.progress.rows, *seen.progress.claims})
+    ]
+
+
+def cell_number(cell: Job) -> int:
+    assert isinstance(cell.folder, CellFolder)
+    return cell.folder.cell
