@@ -21,7 +21,6 @@ DATASETS = "datasets/"
 AGENTS = "agents/"
 DATASET_NAMES = "datasets/names/"
 ZONES = "zones/"
-ZONES = "zones/"
 
 
 def bundle(digest: str) -> str:
@@ -58,11 +57,6 @@ def dataset(digest: str) -> str:
 
 def dataset_name(name: str) -> str:
     return f"{DATASET_NAMES}{name}.json"
-
-
-def zones(region: str) -> str:
-    """What jobs have met in that region."""
-    return f"{ZONES}{region}.json"
 
 
 def zones(region: str) -> str:
