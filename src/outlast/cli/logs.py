@@ -46,6 +46,7 @@ def command(
     """
     from outlast.cli import display
     from outlast.cli.follow import follow as follow_job
+    from outlast.cli.provider_log import show_provider_log
     from outlast.jobs.look import look
     from outlast.jobs.sweep_parts import find_part
     from outlast.jobs.watch import freshen
@@ -65,10 +66,14 @@ def command(
         left = follow_job(
             world, found, out=sys.stdout, as_json=as_json, attempt=attempt, polling_seconds=polling_interval
         )
-        return left if left is not None else look(world, found).outcome_code
+        if left is not None:
+            return left
+        show_provider_log(world, found, as_json=as_json)
+        return look(world, found).outcome_code
     freshen(world, found)
     to = display.JsonDisplay() if as_json else display.display(sys.stdout, workers=found.spec().workers)
     display.show_all(read_log(found.folder, attempt=attempt), to)
+    show_provider_log(world, found, as_json=as_json)
     return EXIT_DONE
 
 

@@ -142,6 +142,19 @@ class Resource:
 
 
 @dataclass(frozen=True)
+class Line:
+    """Something that a machine has said, as its provider keeps it."""
+
+    at: str
+    """RFC 3339."""
+
+    severity: str
+    text: str
+    machine: str = ""
+    """Which of several, in the provider's words."""
+
+
+@dataclass(frozen=True)
 class Leftover:
     """Something on this computer's disk that an engine has left, and that nothing needs."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.clock import Clock
-from outlast.engines.engine import Auditor, Engine, Examined, Launch, Leftover, Resource
+from outlast.engines.engine import Auditor, Engine, Examined, Launch, Leftover, Line, Resource
 
 if TYPE_CHECKING:
     from outlast.engines.imaging import Imager
@@ -117,6 +117,22 @@ MADE: Mapping[str, Callable[[Engine, Launch], tuple[Resource, ...]]] = {
 
 def made_by(engine: Engine, launch: Launch) -> tuple[Resource, ...]:
     return MADE[engine.name](engine, launch) if engine.name in MADE else ()
+
+
+def _vertex_said(engine: Engine, launch: Launch) -> Iterator[Line]:
+    from outlast.engines.vertex.engine import VertexEngine
+
+    return engine.lines(launch) if isinstance(engine, VertexEngine) else iter(())
+
+
+SAID: Mapping[str, Callable[[Engine, Launch], Iterator[Line]]] = {
+    "vertex": _vertex_said,
+}
+"""What a launch's machines have said, for those engines whose provider keeps that."""
+
+
+def said_at_provider(engine: Engine, launch: Launch) -> Iterator[Line]:
+    return SAID[engine.name](engine, launch) if engine.name in SAID else iter(())
 
 
 def _compute_auditor(project: str, environ: Mapping[str, str]) -> Auditor:

@@ -22,7 +22,9 @@ from outlast.spec.spec import Pool, Rented
 
 Document = dict[str, Any]
 
-TIMEOUT_SECONDS_MIN = 60
+TIMEOUT_SECONDS_MIN, TIMEOUT_SECONDS_MAX = 60, 7 * 24 * 3600
+"""Vertex AI runs nothing for longer than a week; whoever looks then starts the next one."""
+
 TENSORBOARD = "tensorboard"
 
 
@@ -126,7 +128,7 @@ def accelerator_type(cloud_name: str) -> str:
 
 def _scheduling(launch: Launch, rented: Rented, now: float) -> Document:
     strategy = "FLEX_START" if rented.flex_start else "SPOT" if rented.spot else "STANDARD"
-    left_seconds = max(TIMEOUT_SECONDS_MIN, math.ceil(launch.deadline_at - now))
+    left_seconds = min(TIMEOUT_SECONDS_MAX, max(TIMEOUT_SECONDS_MIN, math.ceil(launch.deadline_at - now)))
     scheduling: Document = {"strategy": strategy, "timeout": f"{left_seconds}s", "restartJobOnWorkerRestart": False}
     if rented.flex_start:
         scheduling["maxWaitDuration"] = f"{left_seconds}s"

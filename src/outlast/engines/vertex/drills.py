@@ -14,22 +14,27 @@ from outlast.google.wire import Request
 
 SECONDS_MAX = 120.0
 LOOK_SECONDS = 0.1
+NOTICE_SECONDS_MIN = 5.0
+"""A notice that is over before anybody can have read it is none."""
 
 
-def take_away(transport: Transport, clock: Clock, job: CustomJob, *, notice_seconds: float) -> bool:
-    """Returns when all that ran in it is dead. Answers whether anything did."""
+def take_away(
+    transport: Transport, clock: Clock, job: CustomJob, *, notice_seconds: float, time_scale: float = 1.0
+) -> bool:
+    """Returns when all that ran in it is dead. Answers whether anything did. `time_scale`: how much faster the emulator's time runs."""
     if not transport.endpoints.emulated:
         raise UsageError(
             "Vertex AI takes machines away when it likes, and not when it is asked to",
             state="nothing was taken away",
             hint="`outlast drill --on compute` drills on machines, `outlast emulator -- outlast drill --on vertex` in a box",
         )
+    notice_seconds = max(notice_seconds, NOTICE_SECONDS_MIN) if notice_seconds > 0 else 0.0
     there = _living(transport, job)
     spot = job.document.get("jobSpec", {}).get("scheduling", {}).get("strategy") == "SPOT"
     taken = {
         replica: pid
         for replica, pid in there.items()
-        if _tell(transport, "preempt" if spot else "maintain", job, replica, notice_seconds)
+        if _tell(transport, "preempt" if spot else "maintain", job, replica, notice_seconds / time_scale)
     }
     until = clock.monotonic() + notice_seconds + SECONDS_MAX
     while any(_living(transport, job).get(replica) == pid for replica, pid in taken.items()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -17,12 +17,12 @@ from outlast.clock import Clock
 from outlast.engines.compute.boots import Boots, read_boots, read_failed
 from outlast.engines.compute.names import bucket_of, is_of
 from outlast.engines.compute.requests import told
-from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Line, Room
 from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.claims import Claim, Claims
 from outlast.engines.vertex.drills import take_away
 from outlast.engines.vertex.jobs import LATER, CustomJob, Phase, current, custom_job, of_rank
-from outlast.engines.vertex.said import last_words, shell_url
+from outlast.engines.vertex.said import last_words, lines_of, shell_url
 from outlast.errors import NoCapacity, NotFound, OutlastError, UsageError
 from outlast.google.connect import connect
 from outlast.google.errors import ApiError, passing, untouched
@@ -305,6 +305,12 @@ class VertexEngine:
         with told(f"launch `{launch.id}` in `{_region(launch)}`"):
             return sorted(self._jobs(launch), key=lambda one: (one.made_at, one.name))
 
+    def lines(self, launch: Launch) -> Iterator[Line]:
+        """What its containers have said, by Cloud Logging, one custom job after the other."""
+        for job in self.custom_jobs(launch):
+            with told(f"the log of custom job `{job.number}`"):
+                yield from lines_of(self.transport, _rented(launch).project, job)
+
     # Drills.
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
@@ -315,7 +321,11 @@ class VertexEngine:
             for one in running:
                 for rank in self._replicas(launch, one):
                     self._taken.add(f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}")
-            taken = [take_away(self.transport, self.clock, one, notice_seconds=notice_seconds) for one in running]
+            scale = self._time_scale()
+            taken = [
+                take_away(self.transport, self.clock, one, notice_seconds=notice_seconds, time_scale=scale)
+                for one in running
+            ]
         return any(taken)
 
     # The parts of that.

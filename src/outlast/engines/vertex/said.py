@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from outlast.engines.engine import Line
 from outlast.engines.vertex.jobs import CustomJob
 from outlast.google.errors import ApiError
-from outlast.google.logging import Entry, LoggingClient, of_job
+from outlast.google.logging import LoggingClient, of_job
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
 
@@ -24,8 +25,10 @@ def last_words(transport: Transport, project: str, job: CustomJob, lines: int = 
     return "\n".join(part for part in (job.message, said) if part)[-CHARACTERS_MAX:] or "it left no word"
 
 
-def entries_of(transport: Transport, project: str, job: CustomJob) -> Iterator[Entry]:
-    return LoggingClient(transport, project).entries(of_job(job.number))
+def lines_of(transport: Transport, project: str, job: CustomJob) -> Iterator[Line]:
+    for one in LoggingClient(transport, project).entries(of_job(job.number)):
+        if one.text:
+            yield Line(one.at, one.severity, one.text, one.task)
 
 
 def shell_url(job: CustomJob) -> str:
