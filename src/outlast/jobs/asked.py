@@ -51,7 +51,7 @@ class Asked:
     force: bool = False
     """The catalog's objections are passed over."""
 
-    managed: Managing = Managing()
+    managed: Managing = field(default_factory=Managing)
     """Of a service that runs machines for us."""
 
     said: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Asked:
     """A path or a version; empty: the environment that is active or lies here, else `python3` on the PATH."""
 
     setup: str = ""
-    container: Containing = Containing()
+    container: Containing = field(default_factory=Containing)
     datasets: tuple[str, ...] = ()
     """As typed: `DIR`, `URL`, `NAME=DIR`, `NAME=URL`."""
 
