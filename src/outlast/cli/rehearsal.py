@@ -1,9 +1,10 @@
-"""`outlast run --dry-run`: everything that would be made, and nothing made."""
+"""`--dry-run` of `outlast run` and `outlast resume`: everything that would be made, and nothing made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from outlast.engines.registry import resources_of
 from outlast.errors import EXIT_DONE
 from outlast.jobs.adopt import split_source
 from outlast.jobs.find import find
+from outlast.jobs.job import Job
 from outlast.jobs.submit import Submitted, submit
 from outlast.spec.record import plain
 from outlast.store.dry import Dry, Write
@@ -52,29 +54,64 @@ class Rehearsed:
         return False
 
 
-def rehearse(world: World, asked: Asked, *, as_json: bool, verb: Callable[[World, Asked], Submitted] = submit) -> int:
-    """Submits in a world whose stores and engines only pretend, with a user's directory of its own: caches learn nothing."""
-    stores: list[Dry] = []
-    engines: list[Rehearsed] = []
+@dataclass
+class Rehearsal:
+    """A world whose stores and engines only pretend, with a user's directory of its own: caches learn nothing."""
+
+    world: World
+    stores: list[Dry] = field(default_factory=list)
+    engines: list[Rehearsed] = field(default_factory=list)
+
+    def writes(self) -> list[Write]:
+        return [write for store in self.stores for write in store.writes]
+
+    def launches(self) -> list[Launch]:
+        return [launch for engine in self.engines for launch in engine.started]
+
+
+@contextmanager
+def rehearsal(world: World) -> Iterator[Rehearsal]:
+    made = Rehearsal(world)
     with TemporaryDirectory(prefix="outlast-dry-") as scratch:
-        pretended = world.over(
-            lambda store: _kept(stores, Dry(store, keeps_uploads=False)),
-            lambda engine: _kept(engines, Rehearsed(engine)),
+        made.world = world.over(
+            lambda store: _kept(made.stores, Dry(store, keeps_uploads=False)),
+            lambda engine: _kept(made.engines, Rehearsed(engine)),
             user_dir=Path(scratch),
             dry=True,
         )
-        asked = replace(
-            asked,
-            home=world.home_url(asked.home),
-            from_job=_by_folder(world, asked.from_job),
-        )
-        submitted = verb(pretended, asked)
-    writes = [write for store in stores for write in store.writes]
-    launches = [launch for engine in engines for launch in engine.started]
+        yield made
+
+
+def rehearse(world: World, asked: Asked, *, as_json: bool, verb: Callable[[World, Asked], Submitted] = submit) -> int:
+    asked = replace(asked, home=world.home_url(asked.home), from_job=_by_folder(world, asked.from_job))
+    with rehearsal(world) as pretended:
+        submitted = verb(pretended.world, asked)
     if as_json:
-        put_json(_document(submitted, writes, launches))
+        put_json(_document(submitted, pretended))
     else:
-        _print(submitted, writes, launches)
+        _print(submitted, pretended)
+    return EXIT_DONE
+
+
+def rehearse_resume(world: World, job: Job, *, as_json: bool, verb: Callable[[World, Job], None]) -> int:
+    """`verb` resumes it. What its new launch would be is read where it would have been written."""
+    with rehearsal(world) as pretended:
+        found = Job.of(pretended.world.home(job.home.url), job.id)
+        verb(pretended.world, found)
+        record = found.folder.read_launch(found.folder.existing_head().head.launch)
+        asked = replace(
+            found.spec(),
+            engine=record.engine,
+            max_run_seconds=record.deadline_at - record.launched_at,
+            max_cost_usd=record.max_cost_usd,
+        )
+        launches = [launch_document(asked, launch) for launch in pretended.launches()]
+    if as_json:
+        document = {"job": job.id, "folder": job.folder_url, "state": "planned", "launches": launches}
+        put_json({**document, "writes": [write._asdict() for write in pretended.writes()]})
+        return EXIT_DONE
+    say(f"Job `{job.id}` would go on, in `{shown(job.folder_url)}`:")
+    _print_plan(asked, pretended)
     return EXIT_DONE
 
 
@@ -91,32 +128,33 @@ def _kept(kept: list[Any], one: Any) -> Any:
     return one
 
 
-def _document(submitted: Submitted, writes: list[Write], launches: list[Launch]) -> dict[str, Any]:
+def _document(submitted: Submitted, pretended: Rehearsal) -> dict[str, Any]:
     return {
         "job": submitted.job.id,
         "folder": submitted.job.folder_url,
         "state": "planned",
         "spec": plain(submitted.spec),
-        "writes": [write._asdict() for write in writes],
-        "launches": [
-            {
-                "engine": submitted.spec.engine,
-                "workers": launch.workers,
-                "cpus": launch.machine.cpus,
-                "gpus": launch.machine.gpus,
-                "usd_per_hour": launch.machine.rented.usd_per_hour * launch.workers if launch.machine.rented else 0.0,
-                "max_run_seconds": submitted.spec.max_run_seconds,
-                "max_cost_usd": submitted.spec.max_cost_usd,
-                "rented": plain(launch.machine.rented) if launch.machine.rented else None,
-                "prices": prices(launch.machine),
-                "resources": [plain(one) for one in resources_of(submitted.spec.engine, launch)],
-            }
-            for launch in launches
-        ],
+        "writes": [write._asdict() for write in pretended.writes()],
+        "launches": [launch_document(submitted.spec, launch) for launch in pretended.launches()],
     }
 
 
-def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) -> None:
+def launch_document(spec: Spec, launch: Launch) -> dict[str, Any]:
+    return {
+        "engine": spec.engine,
+        "workers": launch.workers,
+        "cpus": launch.machine.cpus,
+        "gpus": launch.machine.gpus,
+        "usd_per_hour": launch.machine.rented.usd_per_hour * launch.workers if launch.machine.rented else 0.0,
+        "max_run_seconds": spec.max_run_seconds,
+        "max_cost_usd": spec.max_cost_usd,
+        "rented": plain(launch.machine.rented) if launch.machine.rented else None,
+        "prices": prices(launch.machine),
+        "resources": [plain(one) for one in resources_of(spec.engine, launch)],
+    }
+
+
+def _print(submitted: Submitted, pretended: Rehearsal) -> None:
     from outlast.cli.run_words import say_shipped
 
     for note in (*submitted.plan.prepared.notes, *submitted.plan.notes):
@@ -124,10 +162,14 @@ def _print(submitted: Submitted, writes: list[Write], launches: list[Launch]) ->
     if submitted.plan.packed.files:  # an evaluation ships what is there already
         say_shipped(submitted.plan)
     say(f"Job `{submitted.job.id}` would be written to `{shown(submitted.job.folder_url)}`:")
-    for write in writes:
+    _print_plan(submitted.spec, pretended)
+
+
+def _print_plan(spec: Spec, pretended: Rehearsal) -> None:
+    for write in pretended.writes():
         put(f"{write.operation} {shown(write.key)} ({size(write.bytes)})")
-    for launch in launches:
-        _print_launch(submitted.spec, launch)
+    for launch in pretended.launches():
+        _print_launch(spec, launch)
     say("nothing was made, nothing was started")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -42,6 +43,7 @@ class ResumeCommand(Command):
 @click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")
 @click.option("--max-run", type=MAX_RUN, metavar="DURATION", help="The most it may take from now on.")
 @click.option("--detach", is_flag=True, help="Return when it is started; it goes on by itself.")
+@click.option("--dry-run", is_flag=True, help="Print what would be made and what it would cost; make nothing.")
 @click.option("--on", metavar="ENGINE", help="Go on at another engine: `compute` or `vertex`; as before if not said.")
 @setting_option("project", "PROJECT", "The Google Cloud project that pays; as before if not said.")
 @setting_option("cpus", "N", "CPUs that it may use; as before if not said.")
@@ -63,18 +65,22 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
 
     world = system_world()
     found = find_whole(world, job, home, "resume")
-    before = found.folder.existing_head().head
-    if not detach:
-        ring_for_watching(found.folder)
-    resume(
-        world,
-        found,
+    goes_on = partial(
+        resume,
         checkpoint=given["checkpoint"],
         args=given["args"],
         allow_changed=given["allow_changed"],
         max_run_seconds=max_run,
         changes={**rent_changes(given), **({"on": given["on"]} if given["on"] else {})},
     )
+    if given["dry_run"]:
+        from outlast.cli.rehearsal import rehearse_resume
+
+        return rehearse_resume(world, found, as_json=as_json, verb=goes_on)
+    before = found.folder.existing_head().head
+    if not detach:
+        ring_for_watching(found.folder)
+    goes_on(world, found)
     head = found.folder.existing_head().head
     sweep = found.spec().cells is not None
     step = head.checkpoints[-1].step if head.checkpoints else None
