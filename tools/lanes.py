@@ -64,6 +64,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator_vertex": ("emulator_vertex",),
     "compute": ("compute",),
     "sweep_killed": ("sweep_killed",),
+    "sweep_search": ("sweep_search",),
     "examples": ("examples",),
     "project": ("project",),
 }

@@ -19,8 +19,6 @@ class LoggedMetric:
         self._offset = 0
         self._rest = b""
         self._count = 0
-        self.others: set[str] = set()
-        """Which other names it logs, as long as it was not seen under its own."""
 
     def news(self, child: Child) -> Iterator[tuple[int, float]]:
         """(step, value) of each line since the last look. Without steps of its own, values are counted from 1."""
@@ -45,10 +43,7 @@ class LoggedMetric:
             record: Any = json.loads(line)
         except (ValueError, RecursionError):
             return None
-        if not isinstance(record, dict):
-            return None
-        if self.metric not in record:
-            self.others.update(str(name) for name in record if name not in ("step", "at"))
+        if not isinstance(record, dict) or self.metric not in record:
             return None
         try:
             value = float(record[self.metric])  # what is not finite is written as a word
