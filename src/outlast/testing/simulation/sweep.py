@@ -1,0 +1,365 @@
+"""A whole sweep on a virtual clock: real workers over a store that loses answers, on machines that die, hang and come back.
+
+What is checked needs no knowledge of the protocol: every cell ends exactly once, the results are complete and agree with the heads, the
+sweep ends as its cells did, and no machine is left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Any
+
+from outlast.agent.sweep import Leaving, work
+from outlast.errors import StoreError
+from outlast.folder import life
+from outlast.folder.folder import Folder
+from outlast.folder.layout import JobKeys, SweepKeys
+from outlast.folder.records import LaunchRecord, Request, State, SweepLaunch
+from outlast.folder.sweep import SweepFolder
+from outlast.folder.sweep_records import Grid, as_text
+from outlast.spec.record import encode
+from outlast.spec.spec import Provenance, Spec, Sweep, Target, TargetKind
+from outlast.store.retry import Retrying
+from outlast.store.store import Store
+from outlast.testing.simulation.bucket import Bucket
+from outlast.testing.simulation.clock import EPOCH, SimulatedClock
+from outlast.testing.simulation.history import History, Write
+from outlast.testing.simulation.schedule import Actor, Schedule
+from outlast.testing.simulation.store import Cut, SimulatedStore, Weather
+from outlast.testing.simulation.sweep_bench import SimulatedBench
+
+SWEEP = "lr"
+POLL_SECONDS = 1.0
+GRACE_SECONDS = 75.0
+FAULTS = ("die", "die", "kill agent", "notice", "zombie", "cut", "starve")
+
+
+@dataclass
+class SweepOptions:
+    seed: int
+    workers: int
+    cells: int
+    cell_seconds: float
+    bad: frozenset[int]
+    """Cells whose script fails."""
+
+    fault_seconds: float
+    weather: float
+    stop_at: float | None
+
+    @classmethod
+    def draw(cls, seed: int) -> SweepOptions:
+        random = Random(f"sweep {seed}")
+        cells = random.randint(1, 14)
+        return cls(
+            seed,
+            workers=random.randint(1, 5),
+            cells=cells,
+            cell_seconds=random.choice([1.0, 20.0, 120.0]),
+            bad=frozenset(cell for cell in range(1, cells + 1) if random.random() < 0.15),
+            fault_seconds=random.uniform(60.0, 900.0),
+            weather=random.choice([0.0, 0.02, 0.1]),
+            stop_at=random.uniform(5.0, 600.0) if random.random() < 0.25 else None,
+        )
+
+
+@dataclass
+class SweepMachine:
+    rank: int
+    boot: int
+    bench: SimulatedBench
+    cut: Cut = field(default_factory=Cut)
+    actor: Actor | None = None
+    agents: int = 0
+
+
+class SweepWorld:
+    def __init__(self, options: SweepOptions, *, tracing: bool = False) -> None:
+        self.options = options
+        self.random = Random(f"world {options.seed}")
+        self.schedule = Schedule(Random(f"schedule {options.seed}"))
+        self.history = History(lambda: self.schedule.now, tracing)
+        self.bucket = Bucket(self.history)
+        self.weather = Weather()
+        self.machines: dict[int, SweepMachine | None] = {}
+        self.zombies: list[SweepMachine] = []
+        self.spare: set[int] = set()
+        self.over = False
+        self.stopped = False
+        self.faults_on = True
+        self.succeeded: Counter[str] = Counter()
+        self.history.listeners.append(self._listen)
+
+    # Its beginning.
+
+    def submit(self) -> None:
+        options = self.options
+        spec = Spec(
+            job=SWEEP,
+            name=SWEEP,
+            target=Target(TargetKind.SCRIPT, "train.py"),
+            bundle="b" * 64,
+            python="/usr/bin/python3",
+            provenance=Provenance("simulation"),
+            submitted_at=EPOCH,
+            cells=Sweep(),
+            workers=options.workers,
+        )
+        record = LaunchRecord(
+            1,
+            "l" * 16,
+            "cloud",
+            options.workers,
+            spec.machine,
+            EPOCH,
+            EPOCH + 7 * 86400,
+            spec.bundle,
+            cells=SweepLaunch(1),
+        )
+        grid = Grid(1, 1, options.cells, as_text({"n": list(range(1, options.cells + 1))}))
+        keys = JobKeys(SWEEP)
+        for key, one in (
+            (keys.spec, spec),
+            (SweepKeys(SWEEP).grid(1), grid),
+            (keys.launch(1), record),
+            (keys.head, life.begun(SWEEP, record, ())),
+        ):
+            self.bucket.put(key, encode(one), 0, by="laptop", sent_at=0.0)
+        for rank in range(options.workers):
+            self.schedule.after(self.random.uniform(0.0, 30.0), partial(self._boot, rank, 1))
+        self.schedule.after(self.random.uniform(1.0, 20.0), self._trouble)
+        self.schedule.after(options.fault_seconds, self._calm)
+        if options.stop_at is not None:
+            self.schedule.after(options.stop_at, self._stop)
+
+    # Machines.
+
+    def _boot(self, rank: int, boot: int) -> None:
+        if self.over or rank in self.spare:
+            return
+        machine = SweepMachine(rank, boot, SimulatedBench(self.schedule, self.options.cell_seconds, self.options.bad))
+        self.machines[rank] = machine
+        self._start_agent(machine)
+
+    def _start_agent(self, machine: SweepMachine) -> None:
+        if machine.bench.dead or self.over:
+            return
+        machine.agents += 1
+        name = f"{machine.rank}-{machine.boot}/{machine.agents}"
+        machine.actor = self.schedule.spawn(
+            name, lambda: self._work(machine, name), lambda actor: self._ended(machine, actor)
+        )
+
+    def _work(self, machine: SweepMachine, name: str) -> Leaving:
+        random = Random(f"{self.options.seed} {name}")
+        clock = SimulatedClock(self.schedule)
+        folder = Folder(self._store(name, random, clock, machine.cut), SWEEP, random)
+        while True:
+            try:
+                spec, launch = folder.read_spec(), folder.read_launch(1)
+                return work(
+                    folder=folder,
+                    spec=spec,
+                    launch=launch,
+                    worker=machine.rank,
+                    machine=f"{launch.id}-{machine.rank}-{machine.boot}",
+                    bench=machine.bench,
+                    clock=clock,
+                    random=random,
+                )
+            except StoreError:
+                clock.sleep(random.uniform(1.0, 10.0))
+
+    def _store(self, name: str, random: Random, clock: SimulatedClock, cut: Cut) -> Store:
+        store = SimulatedStore(
+            bucket=self.bucket,
+            schedule=self.schedule,
+            history=self.history,
+            weather=self.weather,
+            cut=cut,
+            random=random,
+            name=name,
+            poll_seconds=POLL_SECONDS,
+            chunk_seconds=0.1,
+        )
+        return Retrying(store, clock, random, seconds_max=20.0)
+
+    def _ended(self, machine: SweepMachine, actor: Actor) -> None:
+        if actor.error is not None:
+            self.history.violated(f"the agent {actor.name} crashed: {actor.error!r}")
+            return
+        machine.bench.die()
+        if machine in self.zombies:
+            self.zombies.remove(machine)
+            return
+        self.machines[machine.rank] = None
+        if actor.result is Leaving.DONE:
+            self._end()
+        elif actor.result is Leaving.SPARE and len(self.spare) + 1 < self.options.workers:
+            self.spare.add(machine.rank)
+        else:
+            self.schedule.after(self.random.uniform(1.0, 60.0), lambda: self._boot(machine.rank, machine.boot + 1))
+
+    def _end(self) -> None:
+        """The group ends, and with it whoever is still there."""
+        self.over = True
+        for machine in [*self.machines.values(), *self.zombies]:
+            if machine is not None and machine.actor is not None:
+                machine.bench.die()
+                self.schedule.kill(machine.actor)
+        self.machines = {}
+        self.zombies = []
+
+    # Faults.
+
+    def _trouble(self) -> None:
+        if not self.faults_on or self.over:
+            return
+        living = [one for one in self.machines.values() if one is not None]
+        if living:
+            self._befall(self.random.choice(living), self.random.choice(FAULTS))
+        dice = self.random.random()
+        self.weather.error_chance = self.weather.lost_chance = self.options.weather if dice < 0.7 else 0.0
+        self.weather.late_chance = self.options.weather / 2 if dice < 0.4 else 0.0
+        self.schedule.after(self.random.uniform(2.0, 90.0), self._trouble)
+
+    def _befall(self, machine: SweepMachine, fault: str) -> None:
+        self.history.fault(fault, f"{machine.rank}-{machine.boot}")
+        assert machine.actor is not None
+        again = self.random.uniform(1.0, 60.0)
+        if fault == "kill agent":
+            if not machine.actor.alive:
+                return  # init starts the next one soon
+            self.schedule.kill(machine.actor)
+            self.schedule.after(self.random.uniform(0.2, 5.0), lambda: self._start_agent(machine))
+        elif fault == "notice":
+            machine.bench.give_notice(30.0)
+            self.schedule.after(30.0, lambda: self._die(machine, again))
+        elif fault == "cut":
+            machine.cut.on = True
+            self.schedule.after(self.random.uniform(10.0, 400.0), lambda: setattr(machine.cut, "on", False))
+        elif fault == "zombie":
+            self._suspend(machine, self.random.uniform(30.0, 500.0), again)
+        else:
+            self._die(machine, again if fault == "die" else self.random.uniform(600.0, 3000.0))
+
+    def _die(self, machine: SweepMachine, again: float) -> None:
+        if self.machines.get(machine.rank) is not machine or machine.actor is None:
+            return
+        machine.bench.die()
+        self.schedule.kill(machine.actor)
+        self.machines[machine.rank] = None
+        self.schedule.after(again, lambda: self._boot(machine.rank, machine.boot + 1))
+
+    def _suspend(self, machine: SweepMachine, seconds: float, again: float) -> None:
+        """It is taken for dead and replaced, and wakes up later."""
+        assert machine.actor is not None
+        actor = machine.actor
+        self.schedule.pause(actor)
+        self.machines[machine.rank] = None
+        self.zombies.append(machine)
+        self.schedule.after(seconds, lambda: self.schedule.unpause(actor))
+        self.schedule.after(again, lambda: self._boot(machine.rank, machine.boot + 1))
+
+    def _calm(self) -> None:
+        self.faults_on = False
+        self.weather.clear()
+
+    # The user.
+
+    def _stop(self) -> None:
+        """The wish; and after the grace, by force."""
+        if not self.over:
+            self.stopped = True
+            key = JobKeys(SWEEP).request(1, "stop", "f" * 16)
+            self.bucket.put(key, encode(Request("stop", 1, EPOCH + self.schedule.now)), 0, by="laptop", sent_at=0.0)
+            self.schedule.after(GRACE_SECONDS, self._force)
+
+    def _force(self) -> None:
+        if self.over:
+            return
+        random = Random("force")
+        folder = Folder(_Plain(self.bucket, self.schedule), SWEEP, random)  # type: ignore[arg-type]
+        at = folder.read_head()
+        if not at.head.state.final:
+            folder.swap(at, life.final(at.head, State.STOPPED, EPOCH + self.schedule.now), "force")
+        self._end()
+
+    # What is checked.
+
+    def _listen(self, write: Write) -> None:
+        if "/cells/" in write.key and write.key.endswith("head.json") and write.data is not None:
+            state = json.loads(write.data)["state"]
+            before = self._last.get(write.key)
+            self._last[write.key] = state
+            if state == "succeeded" and before != "succeeded":
+                self.succeeded[write.key] += 1
+            if before in ("succeeded", "failed") and state != before:
+                self.history.violated(f"{write.key} was {before} and is {state}")
+
+    _last: dict[str, str]
+
+    def run(self) -> list[str]:
+        self._last = {}
+        self.submit()
+        options = self.options
+        limit = options.fault_seconds + 3000.0 + 600.0 + options.cells * (options.cell_seconds + 60.0) * 3
+        self.schedule.run(limit, lambda: self.over or bool(self.history.violations))
+        if not self.history.violations:
+            self._judge(limit)
+        self.schedule.close()
+        return self.history.violations
+
+    def _judge(self, limit: float) -> None:
+        folder = Folder(_Plain(self.bucket, self.schedule), SWEEP, Random(0))  # type: ignore[arg-type]
+        head = folder.read_head().head
+        if not self.over or not head.state.final:
+            self.history.violated(f"liveness: after {limit:.0f} s the sweep is {head.state.value}")
+            return
+        if self.stopped:
+            return
+        rows = SweepFolder(folder).rows(1)
+        wanted = State.FAILED if any(row.state == "failed" for row in rows.values()) else State.SUCCEEDED
+        if head.state is not wanted:
+            self.history.violated(f"the sweep is {head.state.value}, not {wanted.value}: {head.reason}")
+        for cell in range(1, self.options.cells + 1):
+            state = "failed" if cell in self.options.bad else "succeeded"
+            if cell in rows and rows[cell].attempts >= life.BARREN_MAX_BEFORE_FIRST:
+                continue  # nothing is ever saved here, and it was killed too often
+            if cell not in rows or rows[cell].state != state:
+                self.history.violated(f"cell {cell} has the row {rows.get(cell)}, not one that {state}")
+            key = f"{SweepKeys(SWEEP).cells}{cell:06d}/head.json"
+            if self.succeeded[key] != (0 if cell in self.options.bad else 1):
+                self.history.violated(f"cell {cell} succeeded {self.succeeded[key]} times")
+
+
+class _Plain:
+    """The bucket, by somebody whom nothing befalls."""
+
+    url = "memory:simulation"
+
+    def __init__(self, bucket: Bucket, schedule: Schedule) -> None:
+        self._bucket = bucket
+        self._schedule = schedule
+
+    def get(self, key: str) -> Any:
+        return self._bucket.get(key)
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        return self._bucket.put(key, data, if_generation, by="laptop", sent_at=self._schedule.now)
+
+    def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Any:
+        return iter(self._bucket.list(prefix, after, limit))
+
+    def now(self) -> float:
+        return EPOCH + self._schedule.now
+
+
+def run_sweep(seed: int, *, tracing: bool = False) -> SweepWorld:
+    world = SweepWorld(SweepOptions.draw(seed), tracing=tracing)
+    world.run()
+    return world
