@@ -17,19 +17,25 @@ from outlast.agent.child import Child
 from outlast.agent.serve import serve
 from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX
 from outlast.agent.sweep_purse import Purse
-from outlast.agent.sweep_rows import Rows, row_of
+from outlast.agent.sweep_rows import Rows, row_of, seconds_of, who_of, worker_of
 from outlast.clock import Clock
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder import cost, life
 from outlast.folder.cell import ClaimedCell, cell_spec, of_one_cell
 from outlast.folder.folder import Folder
-from outlast.folder.records import LaunchRecord, State
+from outlast.folder.records import Attempt, LaunchRecord, State
 from outlast.folder.sweep import GOOD, SweepFolder, read_progress
 from outlast.folder.sweep_records import CellClaim, Row, Trial
 from outlast.spec.spec import Spec
 
 STILL_SECONDS = 180.0
 """A cell whose head and beat have not changed for so long has lost its worker."""
+
+STILL_SECONDS_MIN = 20.0
+"""However short an emulator's seconds are: a beat takes its time."""
+
+RING_SECONDS = 30.0
+"""How often a worker that has nothing to do asks those that have for a beat, where beats are rare."""
 
 LOOK_SECONDS = (0.2, 5.0)
 """How often a worker that has nothing to do looks at the others."""
@@ -105,8 +111,11 @@ def work(
     clock: Clock,
     random: Random,
     study: Study | None = None,
+    time_scale: float = 1.0,
 ) -> Leaving:
-    return Worker(folder, spec, launch, worker, machine, bench, clock, random, study).run()
+    """`time_scale`: of an emulator whose seconds are shorter."""
+    still_seconds = STILL_SECONDS if time_scale >= 1 else max(STILL_SECONDS_MIN, STILL_SECONDS * time_scale)
+    return Worker(folder, spec, launch, worker, machine, bench, clock, random, study, still_seconds).run()
 
 
 class Worker:
@@ -121,6 +130,7 @@ class Worker:
         clock: Clock,
         random: Random,
         study: Study | None,
+        still_seconds: float = STILL_SECONDS,
     ) -> None:
         assert spec.cells is not None and launch.cells is not None
         self.sweep = SweepFolder(folder)
@@ -139,7 +149,10 @@ class Worker:
         self.cells = self.sweep.cells(self.asked, self.part.grids)
         self.rows = Rows(self.sweep, machine, clock)
         self.purse = Purse(launch, self.workers, worker)
-        self.paid_boot = False
+        self.still_seconds = still_seconds
+        self.paid_until = clock.monotonic()
+        """What this worker's machine has cost until then is in rows."""
+
         self.lost_place = False
         self._from = 1
         """No cell before it is free."""
@@ -173,7 +186,6 @@ class Worker:
         self.progress = read_progress(self.sweep, self.launch, len(self.cells))
         self.claims = dict(self.progress.claims)
         self.purse.count(self.progress.rows.values())
-        self.paid_boot = self.paid_boot or self.purse.mine_usd > 0
         self._from = 1
 
     def _over(self) -> Leaving | None:
@@ -247,8 +259,10 @@ class Worker:
         launch = of_one_cell(self.launch, self.asked, bundle=self.cells.bundle(held.cell))
         folder = ClaimedCell(self.folder.store, spec, launch, held.cell, self.random)
         if self.launch.max_cost_usd is not None:
-            spent = cost.spent_usd(folder.read_head().head, self.folder.store.now())
-            launch = replace(launch, max_cost_usd=spent + max(0.0, self.purse.left_usd))
+            head, now = folder.read_head().head, self.folder.store.now()
+            mine = {number: one for number, one in head.attempts.items() if self._is_mine(one)}
+            left = self.purse.left_usd - cost.spent_usd(replace(head, attempts=mine), now)
+            launch = replace(launch, max_cost_usd=cost.spent_usd(head, now) + max(0.0, left))
             folder = ClaimedCell(self.folder.store, spec, launch, held.cell, self.random)
         child = _Watched(self.bench.child(spec, launch), partial(self._tick, held.cell))
         try:
@@ -269,11 +283,10 @@ class Worker:
         self._conclude(held, folder, trial)
 
     def _conclude(self, held: Held, folder: ClaimedCell, trial: Trial | None) -> None:
-        boot_seconds = 0.0 if self.paid_boot else cost.BOOT_SECONDS
-        row = row_of(folder, held.cell, self.launch.launch, self.part.turn, boot_seconds=boot_seconds)
+        row = row_of(folder, held.cell, self.launch.launch, self.part.turn, beside=self._beside)
         if trial is not None:
             row = replace(row, params=dict(trial.params))
-        self.paid_boot = True
+        self.paid_until = self.clock.monotonic()
         self._ended(row)
         if self.study is not None:
             self.study.ended(row, trial.params if trial is not None else {})
@@ -284,6 +297,27 @@ class Worker:
         self.rows.add(row)
         self.rows.write_if_due()
         self.bench.put_down()
+
+    def _is_mine(self, attempt: Attempt) -> bool:
+        """Of this worker's share, by whichever machine."""
+        return attempt.launch == self.launch.launch and worker_of(attempt.machine) == str(self.worker)
+
+    def _beside(self, attempts: list[Attempt]) -> dict[str, float]:
+        """What machines have cost beside the attempts of a cell: this one's boot, if this is its first row, and what it did before;
+        and the boots of those that died before they had any row."""
+        if not self.launch.usd_per_hour:
+            return {}
+        own = sum(seconds_of(one) for one in attempts if one.machine == self.machine)
+        seconds = max(0.0, self.clock.monotonic() - self.paid_until - own)
+        seconds += 0.0 if self.rows.any else cost.BOOT_SECONDS
+        found = {who_of(self.launch.launch, self.worker): self.purse.usd_of(seconds)}
+        others = {one.machine: one for one in attempts if one.machine and one.machine != self.machine}
+        known = self.sweep.machines() if others else frozenset()
+        for machine, one in others.items():
+            if machine not in known:
+                who = who_of(one.launch, worker_of(machine))
+                found[who] = found.get(who, 0.0) + one.usd_per_hour * cost.BOOT_SECONDS / 3600
+        return found
 
     def _lost(self, held: Held) -> None:
         """Another worker has the cell, or this machine is going. One in this worker's own place: then it has no place any more."""
@@ -330,6 +364,7 @@ class Worker:
     def _wait_for_others(self) -> Held | Leaving | None:
         """Nothing is left to begin. None: look again."""
         self.rows.write()
+        ring_at = self.clock.monotonic() + (0.0 if self.folder.store.write_seconds else self.still_seconds)
         marks: dict[int, tuple[object, float]] = {}
         alive: set[int] = set()
         seconds, seconds_max = LOOK_SECONDS
@@ -346,13 +381,16 @@ class Worker:
                 before, since = marks.setdefault(cell, (mark, now))
                 if before != mark:
                     alive.add(cell)
-                elif cell not in alive and now - since >= max(STILL_SECONDS, 3 * self.folder.store.write_seconds):
+                elif cell not in alive and now - since >= self.still_seconds:
                     return self._claim(cell, self.claims[cell] + 1)
             if alive.issuperset(unfinished):
                 return Leaving.SPARE
             leaving = self._over()
             if leaving is not None:
                 return leaving
+            if now >= ring_at:
+                self.folder.ring()
+                ring_at = now + RING_SECONDS
             self.clock.sleep(max(seconds, self.folder.store.poll_seconds))
             seconds = min(seconds_max, seconds * 1.5)
 

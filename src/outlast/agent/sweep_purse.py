@@ -11,6 +11,10 @@ from outlast.folder.sweep_records import Row
 WORK_SECONDS_MIN = 60.0
 """Who has money for less does not begin a cell."""
 
+LEAVE_SECONDS = 60.0
+LEAVE_SHARE = 0.1
+"""What is held back of a worker's share, for the time between its last cell and its machine's end: so long, or that much of it."""
+
 
 class Purse:
     def __init__(self, launch: LaunchRecord, workers: int, worker: int) -> None:
@@ -51,10 +55,19 @@ class Purse:
         return any(self._left(worker) >= self._usd_min for worker in range(self.workers) if worker != self.worker)
 
     def _left(self, worker: int) -> float:
-        limit = (self.launch.max_cost_usd or 0.0) - self.earlier_usd
-        return limit / self.workers - self._by_worker.get(worker, 0.0)
+        share = ((self.launch.max_cost_usd or 0.0) - self.earlier_usd) / self.workers
+        held_back = min(self.usd_of(LEAVE_SECONDS), LEAVE_SHARE * max(0.0, share))
+        return share - held_back - self._by_worker.get(worker, 0.0)
+
+    def usd_of(self, seconds: float) -> float:
+        """One worker's part of what the machines cost."""
+        return self.launch.usd_per_hour * self.launch.workers / self.workers * seconds / 3600
 
     @property
     def _usd_min(self) -> float:
-        per_worker = self.launch.usd_per_hour * self.launch.workers / self.workers
-        return per_worker * (WORK_SECONDS_MIN + cost.BOOT_SECONDS) / 3600
+        return self.usd_of(WORK_SECONDS_MIN + cost.BOOT_SECONDS)
+
+
+def share_usd_min(usd_per_hour: float) -> float:
+    """The smallest share with which a worker begins a cell at all, if its part of a machine costs so much."""
+    return usd_per_hour * (WORK_SECONDS_MIN + cost.BOOT_SECONDS) / 3600 / (1 - LEAVE_SHARE)

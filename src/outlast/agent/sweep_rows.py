@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from outlast.clock import Clock
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.evaluation import last_metrics
@@ -28,6 +30,11 @@ class Rows:
         self._written_at = clock.monotonic() - self._gap_seconds
 
     @property
+    def any(self) -> bool:
+        """This machine has some, of this life of its agent or of an earlier one."""
+        return self._number > 1 or bool(self._rows)
+
+    @property
     def _gap_seconds(self) -> float:
         return max(WRITE_SECONDS, self.sweep.store.rewrite_seconds)
 
@@ -51,14 +58,16 @@ class Rows:
             self._number, self._rows, self._written = self._number + 1, [], 0
 
 
-def row_of(folder: Folder, cell: int, launch: int, turn: int, *, boot_seconds: float) -> Row:
-    """From what is committed: whoever makes it, now or after a death, makes the same. `boot_seconds`: paid for before its first attempt."""
+def row_of(
+    folder: Folder, cell: int, launch: int, turn: int, *, beside: Callable[[list[Attempt]], Mapping[str, float]]
+) -> Row:
+    """From what is committed. `beside`: what was paid for beside its attempts, by worker."""
     try:
         head = folder.read_head().head
     except (Damaged, NewerFormat) as error:
         return Row(cell, State.FAILED.value, launch, turn, reason=error.message)
     attempts = [head.attempts[number] for number in sorted(head.attempts, key=int)]
-    usd = _usd_by_worker(attempts, boot_seconds)
+    usd = _usd_by_worker(attempts, beside(attempts))
     return Row(
         cell=cell,
         state=EARLY if head.early else head.state.value,
@@ -66,7 +75,7 @@ def row_of(folder: Folder, cell: int, launch: int, turn: int, *, boot_seconds: f
         turn=turn,
         started_at=attempts[0].started_at if attempts else None,
         ended_at=head.ended_at,
-        seconds=round(sum(_seconds(one) for one in attempts), 3),
+        seconds=round(sum(seconds_of(one) for one in attempts), 3),
         attempts=len(attempts),
         preemptions=sum(1 for one in attempts if one.cause in TAKEN),
         step=_step(head),
@@ -78,14 +87,17 @@ def row_of(folder: Folder, cell: int, launch: int, turn: int, *, boot_seconds: f
     )
 
 
-def _usd_by_worker(attempts: list[Attempt], boot_seconds: float) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for number, one in enumerate(attempts):
-        seconds = _seconds(one) + (boot_seconds if number == 0 else 0.0)
+def _usd_by_worker(attempts: list[Attempt], beside: Mapping[str, float]) -> dict[str, float]:
+    found = dict(beside)
+    for one in attempts:
         if one.usd_per_hour:
-            who = f"{one.launch}-{worker_of(one.machine)}"
-            found[who] = round(found.get(who, 0.0) + seconds * one.usd_per_hour / 3600, 6)
-    return found
+            who = who_of(one.launch, worker_of(one.machine))
+            found[who] = found.get(who, 0.0) + seconds_of(one) * one.usd_per_hour / 3600
+    return {who: round(usd, 6) for who, usd in found.items()}
+
+
+def who_of(launch: int, worker: int | str) -> str:
+    return f"{launch}-{worker}"
 
 
 def worker_of(machine: str) -> str:
@@ -93,7 +105,7 @@ def worker_of(machine: str) -> str:
     return machine.rpartition("-")[0].rpartition("-")[2]
 
 
-def _seconds(attempt: Attempt) -> float:
+def seconds_of(attempt: Attempt) -> float:
     return max(0.0, (attempt.ended_at or attempt.started_at) - attempt.started_at)
 
 

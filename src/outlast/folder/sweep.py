@@ -81,6 +81,11 @@ class SweepFolder:
     def write_rows(self, machine: str, number: int, rows: Iterable[Row]) -> None:
         self.store.put(self.keys.row_segment(machine, number), encode_rows(rows))
 
+    def machines(self) -> frozenset[str]:
+        """Those that have written rows."""
+        before = len(self.keys.rows)
+        return frozenset(entry.key[before:].rpartition("-")[0] for entry in self.store.list(self.keys.rows))
+
     def segments(self, machine: str) -> dict[int, list[Row]]:
         """What a machine has written so far."""
         before = f"{self.keys.rows}{machine}-"

@@ -148,6 +148,7 @@ def _work(
         clock=SYSTEM,
         random=folder.random,
         study=study,
+        time_scale=told.time_scale,
     )
     if study is not None:
         study.close()
