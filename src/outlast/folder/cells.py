@@ -50,7 +50,7 @@ class Cells:
             found = {name: trial[name] for name in self.space(grid).names() if name in trial} if trial else {}
         else:
             sample = getattr(self.space(grid), self._sweep.search)
-            found = sample(self._sweep.seed, index)
+            found = sample(self._sweep.seed, index // max(1, len(grid.sources)))
         return {**found, "ref": self._source(grid, index).ref} if grid.sources else found
 
     def args(self, cell: int, trial: Mapping[str, Any] | None = None) -> tuple[str, ...]:
@@ -95,6 +95,8 @@ class Cells:
         return max(1, len(self._expansion(grid)))
 
     def _source(self, grid: Grid, index: int) -> Any:
+        if self._sweep.search:  # each trial with every commit in turn, so that trials may be added
+            return grid.sources[index % len(grid.sources)]
         return grid.sources[(index // self._width(grid)) % len(grid.sources)]
 
 
