@@ -185,7 +185,7 @@ class Worker:
     def _learn(self) -> None:
         self.progress = read_progress(self.sweep, self.launch, len(self.cells))
         self.claims = dict(self.progress.claims)
-        self.purse.count(self.progress.rows.values())
+        self.purse.count(self.progress.rows.values(), self.progress.earlier_usd)
         self._from = 1
 
     def _over(self) -> Leaving | None:

@@ -26,9 +26,9 @@ class Purse:
 
         self._by_worker: dict[int, float] = {}
 
-    def count(self, rows: Iterable[Row]) -> None:
-        """Anew, by all rows that there are."""
-        self.earlier_usd, self._by_worker = 0.0, {}
+    def count(self, rows: Iterable[Row], earlier_usd: float = 0.0) -> None:
+        """Anew, by all rows that there are. `earlier_usd`: of turns before this one."""
+        self.earlier_usd, self._by_worker = earlier_usd, {}
         for row in rows:
             self.add(row)
 

@@ -123,6 +123,8 @@ class Progress:
     claims: Mapping[int, int]
     launch: int
     failed_too: bool = True
+    earlier_usd: float = 0.0
+    """What earlier turns have cost."""
 
     def settled(self, cell: int) -> bool:
         """There is nothing to do for it in this launch any more."""
@@ -142,7 +144,10 @@ def read_progress(sweep: SweepFolder, record: LaunchRecord, cells: int) -> Progr
     """Claims first: a cell that was claimed and has ended since then is found to have ended."""
     asked = record.cells or SweepLaunch(1)
     claims = sweep.claims(record.launch)
-    return Progress(cells, sweep.rows(asked.turn), claims, record.launch, asked.failed_too)
+    newest = sweep.newest_rows()
+    rows = {cell: row for (turn, cell), row in newest.items() if turn == asked.turn}
+    earlier_usd = sum(row.usd for (turn, _), row in newest.items() if turn != asked.turn)
+    return Progress(cells, rows, claims, record.launch, asked.failed_too, earlier_usd)
 
 
 _DEFAULTS = {one.name: one.default for one in dataclasses.fields(Row) if one.default is not dataclasses.MISSING}

@@ -19,6 +19,7 @@ from outlast.jobs.other_engine import check_goes, check_gone, with_image, worker
 from outlast.jobs.rent_again import machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import agent_for, index, launch_record, start, start_new
+from outlast.jobs.sweep_money import again
 from outlast.jobs.sweep_parts import refuse_cell
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
@@ -160,7 +161,8 @@ def _relaunch(
     if world.engine(on).capabilities.contained:
         machine = with_image(world, job, spec, previous, machine, at.head.bundle)
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
-    asked = replace(spec, machine=machine, max_cost_usd=limit, workers=workers_at(machine, previous))
+    workers = workers_at(machine, previous) if spec.cells is None else again(job, spec, previous, machine, limit)
+    asked = replace(spec, machine=machine, max_cost_usd=limit, workers=workers)
     asked = asked if max_run_seconds is None else replace(asked, max_run_seconds=max_run_seconds)
     return relaunch(
         world,
