@@ -47,7 +47,7 @@ def test_without_a_word_it_is_the_very_same_machine(world: World) -> None:
 
 
 def test_another_region_has_its_own_zones_and_price_and_all_else_stays(world: World) -> None:
-    record = launched(world, gpus="2xL4", zones=("us-central1-b",), disk_gb=70, external_ip=False, network="mine")
+    record = launched(world, gpus="2xL4", zones=("us-central1-b",), disk_gb=70, external_ip=False, network="default")
     before = record.machine.rented
     machine, rented = again(world, record, region="europe-west4")
     assert before is not None and machine.gpus == 2

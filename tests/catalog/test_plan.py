@@ -45,12 +45,14 @@ def test_nothing_asked_is_eight_cpus_of_spot_with_debian(user: User) -> None:
     assert 0 < rented["usd_per_hour"] < rented["usd_per_hour_on_demand"]
 
 
-def test_every_option_reaches_the_record(user: User) -> None:
+def test_every_option_reaches_the_record(user: User, emulator: Running) -> None:
+    made = emulator.call("POST", "/compute/v1/projects/emulated/global/networks", {"name": "mine"})
+    assert made.status in (200, 409), made.body
     launch = planned(
         user, "--gpus", "2xL4", "--region", "us-east4,us-central1", "--region", "europe-west4", "--exclude-zone",
         "us-east4-c", "--on-demand", "--disk-gb", "200GB", "--disk-type", "pd-ssd", "--image",
         "deeplearning-platform-release/pytorch-2-9-cu129-ubuntu-2204-nvidia-580", "--service-account", "me@p.iam.gserviceaccount.com",
-        "--network", "mine", "--no-external-ip", "--linger", "30m", "--max-cost", "$12.50", "--project", "other", "--max-run", "2h",
+        "--network", "projects/emulated/global/networks/mine", "--no-external-ip", "--linger", "30m", "--max-cost", "$12.50", "--project", "other", "--max-run", "2h",
     )  # fmt: skip
     rented, spec = launch["rented"], launch["spec"]
     assert rented["machine_type"] == "g2-standard-24" and (launch["cpus"], launch["gpus"]) == (24, 2)
@@ -59,7 +61,8 @@ def test_every_option_reaches_the_record(user: User) -> None:
     assert spec["machine"]["rented"]["regions"] == ["us-east4", "us-central1", "europe-west4"]
     assert (rented["spot"], rented["disk_gb"], rented["disk_type"]) == (False, 200, "pd-ssd")
     assert "pytorch-2-9" in rented["image"] and rented["service_account"] == "me@p.iam.gserviceaccount.com"
-    assert (rented["network"], rented["external_ip"], rented["linger_seconds"]) == ("mine", False, 1800.0)
+    assert rented["network"] == "projects/emulated/global/networks/mine"
+    assert (rented["external_ip"], rented["linger_seconds"]) == (False, 1800.0)
     assert (rented["project"], spec["max_cost_usd"], launch["max_run_seconds"]) == ("other", 12.5, 7200.0)
     assert "address" not in launch["prices"]
 
@@ -139,3 +142,28 @@ def test_machines_need_their_service_account_and_a_plan_says_so_before(user: Use
     said = user.outlast("run", *options, "train.py")
     assert said.code == 2 and f"no service account `{account}`" in said.err and "`outlast init`" in said.err
     assert emulator.call("GET", "/storage/v1/b/plans").status == 404, "nothing was made"
+
+
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [
+        ("nowhere", "there is no network `nowhere` in project `emulated`"),
+        ("global/networks/nowhere", "there is no network `nowhere`"),
+        ("regions/us-east1/subnetworks/default", "is in `us-east1`, and machines are rented in `us-central1`"),
+        ("regions/us-central1/subnetworks/nowhere", "there is no subnetwork `nowhere` in `us-central1`"),
+    ],
+)
+def test_a_wrong_network_is_found_before_anything_is_made(user: User, network: str, words: str) -> None:
+    said = refused(user, "--network", network)
+    assert words in said.err and "nothing is being spent" in said.err and "--force" in said.err, said.err
+    assert planned(user, "--network", network, "--force")["rented"]["network"] == network
+
+
+def test_a_network_without_a_part_in_the_region_is_refused_and_one_that_fits_is_not(
+    user: User, emulator: Running
+) -> None:
+    body = {"name": "small", "autoCreateSubnetworks": False}
+    assert emulator.call("POST", "/compute/v1/projects/emulated/global/networks", body).status in (200, 409)
+    assert "network `small` has nothing in `us-central1`" in refused(user, "--network", "small").err
+    for network in ("default", "projects/emulated/global/networks/default", "regions/us-central1/subnetworks/default"):
+        assert planned(user, "--network", network)["rented"]["network"] == network

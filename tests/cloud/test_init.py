@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,24 @@ def test_print_asks_nobody_and_goes_with_nothing_that_does(user: User) -> None:
     assert printed.code == 0 and printed.out.startswith("#!/bin/bash")
     assert "gcloud iam service-accounts create outlast-runner" in printed.out
     assert user.outlast("init", "--print", "--yes").code == 2
+
+
+def test_print_names_the_same_bucket_each_time_and_another_for_another_project(user: User) -> None:
+    def bucket(*words: str) -> str:
+        printed = user.outlast("init", "--print", *words, OUTLAST_EMULATOR="http://127.0.0.1:9")
+        assert printed.code == 0, printed.err
+        found = re.search(r"gcloud storage buckets create gs://([a-z0-9-]+) ", printed.out)
+        assert found is not None
+        return found[1]
+
+    first = bucket("--project", "p-1")
+    assert bucket("--project", "p-1") == first
+    assert len({first, bucket("--project", "p-2"), bucket("--project", "p-1", "--region", "us-east1")}) == 3
+    assert bucket("--project", "p-1") == first
+    kept = user.outlast_dir / "buckets.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.write_text("{")
+    assert bucket("--project", "p-1") != first, "a file that cannot be read is written anew"
 
 
 @pytest.mark.parametrize("wrong", ["ann", "somebody:ann@example.com", "user:", "user:a b@c"])

@@ -73,7 +73,7 @@ def command(
         raise UsageError(
             "`--print` only prints: it goes with `--undo` and no other of these", hint="`outlast init --print`"
         )
-    world = system_world(make=not (dry_run or as_script))
+    world = system_world(make=not dry_run)
     setup, initializer = _planned(world, flags, members, ssh=ssh, asking=not as_script, undo=undo)
     if as_script:
         from outlast.jobs.init import script
@@ -111,7 +111,7 @@ def _planned(
 ) -> tuple[Setup, Initializer]:
     from outlast.jobs.cloud import cloud_of
     from outlast.jobs.init import Initializer
-    from outlast.jobs.init_bucket import choose_bucket, new_name
+    from outlast.jobs.init_bucket import choose_bucket, printed_name
     from outlast.jobs.init_file import file_step
     from outlast.jobs.init_plan import Planner, members_of
     from outlast.jobs.init_step import Setup
@@ -120,7 +120,7 @@ def _planned(
     if asking:
         bucket = choose_bucket(cloud.transport, cloud.project, cloud.region, cloud.bucket, world.random)
     else:
-        bucket = cloud.bucket or new_name(cloud.region, world.random)
+        bucket = cloud.bucket or printed_name(world.user_dir, cloud.project, cloud.region, world.random)
     if undo and asking:
         members = (*members, *members_of(cloud.transport, cloud.project))
     setup = Setup(cloud.project, cloud.region, bucket, tuple(dict.fromkeys(members)), ssh or undo, cloud.network)

@@ -34,6 +34,9 @@ class ComputeProject:
     def find_network(self, network: str) -> Document | None:
         return self._api.find(f"global/networks/{network}")
 
+    def find_subnetwork(self, region: str, subnetwork: str) -> Document | None:
+        return self._api.find(f"regions/{region}/subnetworks/{subnetwork}")
+
     def subnetworks(self, region: str, network: str) -> list[Document]:
         """Those of the network in the region."""
         found = self._api.pages(f"regions/{region}/subnetworks", "items")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from random import Random
 
 from outlast.google import buckets
@@ -11,6 +13,12 @@ from outlast.google.storage import StorageClient
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
 from outlast.jobs.init_step import Setup, Step
+from outlast.spec.plain_file import read_plain, write_private
+
+PRINTED = "buckets.json"
+"""In the user's directory: project and region -> the name that `outlast init --print` has printed."""
+
+PRINTED_BYTES_MAX = 1 << 20
 
 
 def choose_bucket(transport: Transport, project: str, region: str, given: str, random: Random) -> str:
@@ -32,6 +40,25 @@ def choose_bucket(transport: Transport, project: str, region: str, given: str, r
 
 def new_name(region: str, random: Random) -> str:
     return next(buckets.default_names(region, random))
+
+
+def printed_name(user_dir: Path, project: str, region: str, random: Random) -> str:
+    """A new name that is the same each time: nobody can guess it, so it is kept and not computed."""
+    path = user_dir / PRINTED
+    try:
+        kept = json.loads(read_plain(path, PRINTED_BYTES_MAX))
+    except (OSError, ValueError, RecursionError):
+        kept = {}
+    names = kept if isinstance(kept, dict) else {}
+    key = f"{project} {region}"
+    if isinstance(names.get(key), str):
+        return buckets.check_name(names[key])
+    name = new_name(region, random)
+    try:
+        write_private(path, json.dumps({**names, key: name}))
+    except OSError:
+        return name  # the script is as good; only the next one has another name in it
+    return name
 
 
 def bucket_step(setup: Setup, transport: Transport) -> Step:

@@ -21,6 +21,7 @@ from outlast.google.project_apis import ProjectApis
 from outlast.google.wire import NoAnswer
 from outlast.jobs import roles
 from outlast.jobs.machine import Found
+from outlast.jobs.networks import check_network
 from outlast.jobs.zones import Ordered, memories, ordered
 from outlast.spec.machine import parse_gpus
 from outlast.spec.spec import Machine, Rented
@@ -63,6 +64,8 @@ def rent(world: World, asked: Asked) -> Found:
             f"image `{image.path}` is {image.architecture}, and `{choice.machine.name}` is not",
             hint="another `--image`, or another `--machine-type`",
         )
+    if asked.network and not asked.force:
+        check_network(transport, project, asked.network, choice.regions)
     account, account_note = account_for(world, ProjectApis(transport, project), asked.service_account)
     disk_gb = _disk_gb(asked.disk_gb, image.disk_gb, choice)
     rented = Rented(

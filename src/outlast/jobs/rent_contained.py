@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from outlast.catalog.answers import FORCE, listed
+from outlast.catalog.answers import FORCE, listed, stale
 from outlast.catalog.choose import Choice, Wish, choose
 from outlast.catalog.older import MACHINES, Cluster, Meant, Part, cluster_of
 from outlast.catalog.table import Catalog, catalog
@@ -67,7 +67,8 @@ def rent_contained(world: World, asked: Asked) -> Found:
     assert machine.rented is not None
     if asked.max_cost_usd is not None:
         check_max_cost(asked.max_cost_usd, machine.rented)
-    return Found(machine, tuple(note for note in (*notes, *chosen.notes, account_note) if note))
+    told = (*notes, *chosen.notes, account_note, stale(known, world.clock.now()))
+    return Found(machine, tuple(note for note in told if note))
 
 
 def _refuse(asked: Asked) -> None:

@@ -64,12 +64,17 @@ def _disk(rented: Rented, labels: Mapping[str, str]) -> Document:
     }
 
 
+def interface(network: str) -> Document:
+    """A template takes no bare name."""
+    path = (network if "/" in network else f"global/networks/{network}") if network else NETWORK
+    return {"subnetwork" if "/subnetworks/" in path else "network": path}
+
+
 def _network(rented: Rented) -> Document:
-    network = rented.network or NETWORK
-    interface: Document = {"subnetwork" if "/subnetworks/" in network else "network": network}
+    made = interface(rented.network)
     if rented.external_ip:
-        interface["accessConfigs"] = [{"type": "ONE_TO_ONE_NAT", "name": "External NAT"}]
-    return interface
+        made["accessConfigs"] = [{"type": "ONE_TO_ONE_NAT", "name": "External NAT"}]
+    return made
 
 
 def _scheduling(launch: Launch, rented: Rented, variant: Variant) -> Document:
@@ -125,7 +130,7 @@ def stopped(launch: Launch, rented: Rented) -> Document:
             "machineType": rented.machine_type,
             "labels": {**names.labels(launch), names.KIND_LABEL: names.STOPPED},
             "disks": [_disk(rented, {})],
-            "networkInterfaces": [{"network": NETWORK}],
+            "networkInterfaces": [interface(rented.network)],
         },
     }
 

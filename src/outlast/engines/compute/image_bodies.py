@@ -7,7 +7,7 @@ from typing import Any
 
 from outlast.catalog.images import ENVIRONMENT_LABEL, PYTHON_LABEL
 from outlast.engines.compute import names
-from outlast.engines.compute.bodies import NETWORK, script
+from outlast.engines.compute.bodies import interface, script
 from outlast.engines.imaging import Place, Recipe
 
 Document = dict[str, Any]
@@ -39,9 +39,9 @@ def builder(nonce: str, family: str, zone: str, place: Place, disk: Document, mo
         "block-project-ssh-keys": "TRUE",
         **more,
     }
-    interface: Document = {"subnetwork" if "/subnetworks/" in place.network else "network": place.network or NETWORK}
+    connected = interface(place.network)
     if place.external_ip:
-        interface["accessConfigs"] = [{"type": "ONE_TO_ONE_NAT", "name": "External NAT"}]
+        connected["accessConfigs"] = [{"type": "ONE_TO_ONE_NAT", "name": "External NAT"}]
     return {
         "name": builder_name(nonce),
         "description": f"makes an image of family {family}, and is deleted then",
@@ -49,7 +49,7 @@ def builder(nonce: str, family: str, zone: str, place: Place, disk: Document, mo
         "labels": builder_labels(family),
         "metadata": {"items": [{"key": key, "value": value} for key, value in values.items()]},
         "disks": [disk],
-        "networkInterfaces": [interface],
+        "networkInterfaces": [connected],
         "scheduling": {
             "provisioningModel": "STANDARD",
             "automaticRestart": False,
