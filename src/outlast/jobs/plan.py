@@ -122,6 +122,12 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     directory = code.directory
     target = SHELL if asked.shell else parse_target(asked.target, directory)
     name = asked.name or ("shell" if asked.shell else name_of_target(asked.target))
+    where = world.engine(asked.on or ENGINE_DEFAULT)
+    if asked.container.run and not where.capabilities.contained:
+        from outlast.jobs.contain_local import check_container, inside
+
+        check_container(world, asked, where)
+        where = inside(where)
     checked = check(world, asked, here, directory)
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else _prepared(world, asked)
@@ -129,11 +135,16 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     prune = shipped.prune if shipped else newest_prune(home.store)
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None
     equipment = equipment or equip(
-        world, asked, home, checked.engine, directory, target, on_progress, image_python=checked.image_python
+        world, asked, home, where, directory, target, on_progress, image_python=checked.image_python
     )
     packed = (
         shipped.packed if shipped else ship_code(world, home.store, code, asked, target, checked.inputs, on_progress)
     )
+    container, made = None, None
+    if where is not checked.engine:
+        from outlast.jobs.contain_local import contain_here
+
+        container, made = contain_here(world, asked, home.store, directory, packed, equipment, on_progress)
     given = ship_datasets(world, home.store, checked.inputs, asked, here, on_progress)
     spec = Spec(
         job=check_job_id(asked.job_id) if asked.job_id else job_id(name, world.random),
@@ -157,6 +168,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
         continue_steps=asked.continue_steps,
         environment=equipment.environment,
         setup=asked.setup,
+        container=container,
         datasets=datasets_of(given),
         config=checked.inputs.config,
         links=checked.inputs.links,
@@ -166,7 +178,9 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
         **checked.fields,
     )
     spec, image = contain(world, spec, asked, checked.engine, home.store, directory, packed, equipment, on_progress)
-    return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes, image)
+    return Plan(
+        spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes, image or made
+    )
 
 
 def _prepared(world: World, asked: Asked) -> Prepared:
