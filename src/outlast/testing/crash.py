@@ -174,6 +174,7 @@ class MortalEngine:
         self.name = engine.name
         self.capabilities: Capabilities = engine.capabilities
         self.check = engine.check
+        self.room = engine.room
 
     def start(self, launch: Launch) -> None:
         self._hook("start", launch.id)

@@ -220,6 +220,56 @@ def check_a_machine_takes_all_its_processes_with_it(place: Place) -> None:
     assert not place.alive(*place.events(launch, "stray")[0])
 
 
+# Workers that do not need each other.
+
+
+def check_a_spare_machine_leaves_and_is_not_replaced(place: Place) -> None:
+    """The others go on, and the launch is running as long as one of them is."""
+    engine, launch = place.engine(), place.launch("spare", workers=2, independent=True)
+    engine.start(launch)
+    until(lambda: place.events(launch, "spare"), "one is not needed")
+    ((spare, process),) = place.events(launch, "spare")
+    until(lambda: not place.alive(spare, process), "it is gone")
+    until(lambda: len(engine.state(launch).machines) == 1, "nobody has taken its place")
+    assert engine.state(launch).condition is Condition.RUNNING
+    assert spare not in engine.state(launch).machines
+    engine.start(launch)  # whoever looks after it calls for nobody either
+    place.let_go(launch)
+    until(lambda: ended(engine, launch), "it ended")
+    assert engine.state(launch).condition is Condition.ABSENT
+    assert len(place.events(launch, "boot")) == 2
+    engine.stop(launch)
+
+
+def check_a_dead_machine_is_replaced_without_its_neighbours(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("alone:2", workers=2, independent=True)
+    engine.start(launch)
+    until(lambda: len(place.events(launch, "boot")) == 3, "the one that died has a successor")
+    until(lambda: len(engine.state(launch).machines) == 2, "both run")
+    boots = [machine for machine, _ in place.events(launch, "boot")]
+    assert len(set(boots)) == 3
+    place.let_go(launch)
+    until(lambda: ended(engine, launch), "it ended")
+    assert len(place.events(launch, "boot")) == 3
+
+
+def check_what_is_independent_can_be_stopped_with_all_its_machines(place: Place) -> None:
+    engine, launch = place.engine(), place.launch("wait", workers=2, independent=True)
+    engine.start(launch)
+    until(lambda: len(place.events(launch, "boot")) == 2, "both run")
+    until(lambda: running(engine, launch), "it runs")
+    engine.stop(launch)
+    assert not any(place.alive(*one) for one in place.events(launch, "boot"))
+    assert engine.state(launch).condition is Condition.ABSENT
+
+
+def check_there_is_room_for_what_it_can_start(place: Place) -> None:
+    engine = place.engine()
+    room = engine.room(place.machine(1))
+    assert room.workers >= 1 and room.why
+    assert engine.room(place.machine(1)) == room
+
+
 # Stop.
 
 

@@ -53,7 +53,9 @@ class Place:
     def engine(self) -> Engine:
         return self.make_engine(self.scratch / "user", PROGRAM)
 
-    def launch(self, do: str, *, workers: int = 1, seconds: float = 600.0, cpus: int = 1) -> Launch:
+    def launch(
+        self, do: str, *, workers: int = 1, seconds: float = 600.0, cpus: int = 1, independent: bool = False
+    ) -> Launch:
         number = next(self._numbers)
         return Launch(
             home=self.home,
@@ -66,6 +68,7 @@ class Place:
             labels={"do": do},
             agent=self.agent,
             boots=f"boots/{number}/",
+            independent=independent,
         )
 
     def events(self, launch: Launch, what: str) -> list[tuple[str, int]]:

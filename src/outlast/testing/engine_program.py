@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE
+from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.clock import SYSTEM
 from outlast.host import files
 from outlast.host.machine_dir import MARK, Assignment, MachineDir
@@ -43,9 +43,15 @@ def boot(directory: Path, on_up: Callable[[], None] = lambda: None) -> int:
             return EXIT_AGENT_AGAIN
         os.kill(os.getppid(), signal.SIGKILL)
         SYSTEM.sleep(SECONDS_MAX)
+    if what == "spare" and told.rank > 0:
+        _event(told, "spare", os.getpid())
+        return EXIT_AGENT_SPARE
+    if what == "alone" and told.rank == 0 and told.boot < int(number):
+        os.kill(os.getppid(), signal.SIGKILL)
+        SYSTEM.sleep(SECONDS_MAX)
     if what == "stray":
         _start_stray(told)
-    if what in ("wait", "stray", "leave"):
+    if what in ("wait", "stray", "leave", "spare", "alone"):
         return _wait(paths, told, leaves=what == "leave")
     return EXIT_AGENT_DONE
 
