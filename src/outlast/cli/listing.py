@@ -114,7 +114,7 @@ def _progress(row: Mapping[str, Any]) -> str:
     if not cells:
         return "" if step is None else f"{step:,}"
     words = [f"{cells['done']:,} of {cells['total']:,} cells"]
-    words += [f"{cells[name]:,} {name}" for name in ("failed", "running") if cells[name]]
+    words += [f"{cells[name]:,} {name}" for name in ("failed", "stopped", "running") if cells[name]]
     return ", ".join(words)
 
 

@@ -58,7 +58,9 @@ def run_sweep(world: World, target: str, given: dict[str, Any], *, detach: bool,
         return EXIT_DONE
     if detach:
         if as_json:
-            put_json({"job": job.id, "folder": job.folder_url})
+            from outlast.jobs.look import look
+
+            put_json({"job": job.id, "folder": job.folder_url, "state": look(world, job).state})
         return EXIT_DONE
     return follow_sweep(world, job, as_json=as_json)
 
@@ -68,19 +70,32 @@ def _rehearse(world: World, request: Asked, cells: SweepAsked, *, as_json: bool)
     from outlast.folder.cells import Cells
     from outlast.jobs.plan import plan
     from outlast.jobs.submit import Submitted
-    from outlast.jobs.sweep import count_cells, first_grid, submit_sweep
+    from outlast.jobs.sweep import count_cells, first_grid, look_again, submit_again, submit_sweep
     from outlast.jobs.sweep_check import check_flags, with_workers
 
     number = count_cells(cells)
     check_flags(world, request, cells)
+    is_new = True
 
     def verb(world: World, request: Asked) -> Submitted:
-        planned, why = with_workers(world, plan(world, request), cells, number)
-        _say_cells(planned, number, number, why, None)
-        return submit_sweep(world, planned, cells)
+        nonlocal is_new
+        planned = plan(world, request)
+        again = look_again(world, planned, cells)
+        is_new = again is None
+        rerun = _rerun(cells, again) if again is not None else ""
+        to_do = again.to_do(rerun) if again is not None else number
+        planned, why = with_workers(world, planned, cells, max(1, to_do))
+        _say_cells(planned, number, to_do, why, again)
+        if again is None:
+            return submit_sweep(world, planned, cells)
+        if again.running:
+            _check_running(cells, again)
+        if again.running or to_do:
+            submit_again(world, planned, cells, again, rerun)
+        return Submitted(again.job, planned, again.spec, resubmitted=True)
 
     code = rehearse(world, request, as_json=as_json, verb=verb)
-    if not as_json and cells.cells.search != "tpe":
+    if is_new and not as_json and cells.cells.search != "tpe":
         every = Cells([first_grid(cells, request.args, 0.0)], cells.cells)
         for cell in range(1, min(number, CELLS_SHOWN_MAX) + 1):
             put(shlex.join(["cell", str(cell), request.target, *every.args(cell)]))
@@ -130,7 +145,7 @@ def _refs(given: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _submit(world: World, request: Asked, cells: SweepAsked, *, yes: bool, at: tuple[str, ...]) -> Job | None:
-    """None: nothing is to be done, or nobody wanted it."""
+    """The sweep, also where nothing of it is missing; None: nobody wanted it."""
     from outlast.jobs.plan import plan
     from outlast.jobs.sweep import count_cells, look_again, submit_again, submit_sweep
     from outlast.jobs.sweep_check import check_flags, with_workers
@@ -143,25 +158,20 @@ def _submit(world: World, request: Asked, cells: SweepAsked, *, yes: bool, at: t
         if at:
             cells = replace(cells, sources=_sources(world, request, planned, at, on_progress))
     number = count_cells(cells)
-    planned, why = with_workers(world, planned, cells, number)
     again = look_again(world, planned, cells)
     rerun = _rerun(cells, again) if again is not None else ""
     to_do = again.to_do(rerun) if again is not None else number
-    say_plan(planned, world.clock.monotonic() - begun_at)
-    _say_cells(planned, number, to_do, why, again)
     if again is not None and again.running:
-        if again.new:
-            raise UsageError(
-                f"sweep `{again.job.id}` runs, and has no room for {count(len(again.new), 'more cell')} until it has ended",
-                state="it goes on as it was",
-                hint=f"`outlast stop {again.job.id}`, then the same again",
-            )
+        _check_running(cells, again)
         submit_again(world, planned, cells, again, rerun)
         say(f"sweep `{again.job.id}` was there already, and goes on")
         return again.job
-    if not to_do:
-        say("nothing is missing: every cell has been done")
-        return None
+    if again is not None and not to_do:
+        say(f"nothing of sweep `{again.job.id}` is missing: {_ended_words(again)}")
+        return again.job
+    planned, why = with_workers(world, planned, cells, to_do)
+    say_plan(planned, world.clock.monotonic() - begun_at)
+    _say_cells(planned, number, to_do, why, again)
     if _much(planned, to_do) and not confirmed(f"Begin {count(to_do, 'cell')}", yes=yes, state="nothing was started"):
         say("nothing was started")
         return None
@@ -169,6 +179,29 @@ def _submit(world: World, request: Asked, cells: SweepAsked, *, yes: bool, at: t
         submit_again(world, planned, cells, again, rerun)
         return again.job
     return submit_sweep(world, planned, cells).job
+
+
+def _check_running(cells: SweepAsked, again: Again) -> None:
+    """What a launch that is under way cannot take up any more is said, and not passed over."""
+    problem = ""
+    if again.new:
+        problem = f"has no room for {count(len(again.new), 'more cell')} until it has ended"
+    elif again.changed_code:
+        problem = "began with other code"
+    elif cells.rerun == "all":
+        problem = "`--rerun all` begins what has ended"
+    if problem:
+        raise UsageError(
+            f"sweep `{again.job.id}` runs, and {problem}",
+            state="it goes on as it was",
+            hint=f"`outlast stop {again.job.id}`, then the same again",
+        )
+
+
+def _ended_words(again: Again) -> str:
+    done = len(again.rows) - again.failed
+    failed = f", {again.failed:,} of them without success (`--rerun failed`)" if again.failed else ""
+    return f"all {len(again.rows):,} cells have ended{failed}" if failed else f"all {done:,} cells are done"
 
 
 def _sources(
@@ -190,14 +223,14 @@ def _rerun(cells: SweepAsked, again: Again) -> str:
         return cells.rerun
     if not again.changed_code or not again.rows or again.running:
         return "failed"
-    question = f"The code of sweep `{again.job.id}` has changed since {count(len(again.rows), 'cell')} ended"
+    question = f"the code of sweep `{again.job.id}` has changed since {count(len(again.rows), 'cell')} ended"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             question,
             state="nothing was started",
             hint="`--rerun all` begins every cell anew, `--rerun failed` those that failed, `--rerun none` only those that are missing",
         )
-    sys.stderr.write(f"{question}: begin which of them again? [failed/all/none] ")
+    sys.stderr.write(f"{question[0].upper()}{question[1:]}: begin which of them again? [failed/all/none] ")
     sys.stderr.flush()
     answer = sys.stdin.readline().strip().lower()
     if answer not in ("failed", "all", "none"):
@@ -209,7 +242,7 @@ def _say_cells(planned: Plan, number: int, to_do: int, why: str, again: Again | 
     spec = planned.spec
     assert spec.cells is not None
     beside = f", {spec.cells.per_machine} on each" if spec.cells.per_machine > 1 else ""
-    which = f"{to_do:,} of {number:,} cells" if again is not None else count(number, "cell")
+    which = f"{to_do:,} of {again.cells:,} cells" if again is not None else count(number, "cell")
     machines = count(spec.workers, "worker" if spec.machine.rented is None else "machine")
     say(f"  {which}, {machines}{beside} ({why}); {hourly_words(spec.machine, spec.workers)}")
 

@@ -16,10 +16,11 @@ def render(
 ) -> list[str]:
     """Lines without newline. `width` None: as wide as the cells are. `right`: the columns of numbers."""
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(columns(row[i]) for row in cells) for i in range(len(header))]
+    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
     if width is not None:
         _shrink(widths, width - len(GAP) * (len(header) - 1))
-    return [GAP.join(_fit(cell, widths[i], i in right) for i, cell in enumerate(row)).rstrip() for row in cells]
+    sides = [(room, i in right) for i, room in enumerate(widths)]
+    return [GAP.join([_fit(cell, *side) for cell, side in zip(row, sides, strict=True)]).rstrip() for row in cells]
 
 
 def _shrink(widths: list[int], room: int) -> None:
@@ -35,6 +36,8 @@ def _shrink(widths: list[int], room: int) -> None:
 
 
 def _fit(cell: str, width: int, right: bool) -> str:
+    if cell.isascii() and len(cell) <= width:
+        return cell.rjust(width) if right else cell.ljust(width)
     if columns(cell) > width:
         cell = cut(cell, width)
     padding = " " * (width - columns(cell))

@@ -46,9 +46,8 @@ class Home:
                 yield row
 
     def index_keys(self) -> Iterable[str]:
-        """All keys of the index, newest first. They are written once and purged: a store that can tell such names quickly does."""
-        names = getattr(self.store, "names_written_once", None)
-        return names(layout.INDEX) if names is not None else (entry.key for entry in self.store.list(layout.INDEX))
+        """All keys of the index, newest first."""
+        return names_written_once(self.store, layout.INDEX)
 
     def indexed(self, key: str) -> Indexed | None:
         """None: a foreign file, which is no job."""
@@ -64,3 +63,9 @@ class Home:
             if row.job not in seen:
                 seen.add(row.job)
                 yield row
+
+
+def names_written_once(store: Store, prefix: str) -> Iterable[str]:
+    """Keys right below `prefix` that are written once and purged: a store that can tell such names quickly does."""
+    names = getattr(store, "names_written_once", None)
+    return names(prefix) if names is not None else (entry.key for entry in store.list(prefix))

@@ -11,6 +11,7 @@ from typing import Any
 from outlast.errors import Damaged, KeyMissing
 from outlast.folder.cells import Cells
 from outlast.folder.folder import Folder
+from outlast.folder.home import names_written_once
 from outlast.folder.layout import SweepKeys, claim_parts
 from outlast.folder.records import LaunchRecord, State, SweepLaunch
 from outlast.folder.sweep_records import CellClaim, Grid, Row, Trial
@@ -45,8 +46,8 @@ class SweepFolder:
         """Cell -> how often it was claimed in that launch, by one list."""
         before = len(self.keys.claims(launch))
         found: dict[int, int] = {}
-        for entry in self.store.list(self.keys.claims(launch)):
-            parts = claim_parts(entry.key[before:])
+        for key in names_written_once(self.store, self.keys.claims(launch)):
+            parts = claim_parts(key[before:])
             if parts is not None:
                 found[parts[0]] = max(parts[1], found.get(parts[0], 0))
         return found
@@ -170,14 +171,14 @@ def _encode_row(row: Row) -> bytes:
 
 def decode_rows(data: bytes, key: str) -> list[Row]:
     """Fields of a later version are passed over."""
-    found = []
-    for line in data.splitlines():
-        try:
-            document: Any = json.loads(line)
-            found.append(Row(**{name: value for name, value in document.items() if name in _NAMES}))
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise Damaged(f"`{key}` is damaged: {error}") from error
-    return found
+    try:
+        documents: Any = json.loads(f"[{','.join(data.decode().splitlines())}]")
+        return [
+            Row(**(one if one.keys() <= _NAMES else {name: one[name] for name in one.keys() & _NAMES}))
+            for one in documents
+        ]
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise Damaged(f"`{key}` is damaged: {error}") from error
 
 
 def _order(row: Row) -> tuple[int, float]:

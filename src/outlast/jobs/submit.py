@@ -78,7 +78,7 @@ def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitt
     world.remember_home(planned.home)
     spec, there = _spec(job, planned.spec)
     if grid is not None:
-        job.folder.create(SweepKeys(job.id).grid(grid.number), grid)
+        _put_grid(job, grid)
     adopted = adopt(world, job, spec)
     bring_trained(job, spec)
     place = world.engine(spec.engine).capabilities.place
@@ -102,6 +102,19 @@ def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitt
     else:
         start_new(world, job, spec, record, head)
     return Submitted(job, planned, spec, there)
+
+
+def _put_grid(job: Job, grid: Grid) -> None:
+    """A submit that was killed may have left it. Other cells than these would be run in their place."""
+    key = SweepKeys(job.id).grid(grid.number)
+    if not job.folder.create(key, grid):
+        there = job.folder.read(Grid, key)
+        if replace(there, submitted_at=grid.submitted_at) != grid:
+            raise UsageError(
+                f"sweep `{job.id}` was submitted with other cells before, and never completely",
+                state="nothing was started, nothing is being spent",
+                hint=f"`outlast delete {job.id}`, or another name",
+            )
 
 
 def start_new(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head) -> None:

@@ -68,6 +68,11 @@ class Again:
     """Cells that never ended."""
 
     @property
+    def cells(self) -> int:
+        """With the new ones."""
+        return len(self.rows) + self.missing + len(self.new)
+
+    @property
     def failed(self) -> int:
         return sum(1 for row in self.rows.values() if row.state not in GOOD)
 
@@ -136,13 +141,14 @@ def look_again(world: World, planned: Plan, asked: SweepAsked) -> Again | None:
 def submit_again(world: World, planned: Plan, asked: SweepAsked, again: Again, rerun: str) -> None:
     """Grid, then a new launch."""
     job, spec, previous = again.job, again.spec, again.previous
+    written = not again.new
     while True:
         at = job.folder.existing_head()
         if not at.head.state.final:
             start(world, job, spec, at.head)
             return
         grids = SweepFolder(job.folder).grids()
-        if again.new and not _is_in(grids, again, planned.spec.args):
+        if not written:
             last = grids[-1]
             count = count_cells(asked)
             grid = Grid(
@@ -162,16 +168,12 @@ def submit_again(world: World, planned: Plan, asked: SweepAsked, again: Again, r
                     hint="the same command again sees them",
                 )
             grids.append(grid)
+            written = True
         turn = previous.cells.turn if previous.cells is not None else 1
         cells = SweepLaunch(grids=len(grids), turn=turn + 1 if rerun == "all" else turn, failed_too=rerun != "none")
         wanted = replace(planned.spec, workers=planned.spec.workers)
         if relaunch(world, job, spec, at, previous, wanted, bundle=planned.spec.bundle, cells=cells):
             return
-
-
-def _is_in(grids: list[Grid], again: Again, args: tuple[str, ...]) -> bool:
-    """A submit that was killed after it had written them."""
-    return any(grid.number > (again.previous.cells.grids if again.previous.cells else 1) for grid in grids)
 
 
 def _new(cells: Cells, args: tuple[str, ...], asked: SweepAsked, count: int) -> tuple[int, ...]:

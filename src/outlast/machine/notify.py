@@ -24,6 +24,7 @@ from outlast.folder.folder import Folder
 from outlast.folder.records import Cause, Head, Notification, Notified
 from outlast.host import secrets
 from outlast.machine.post import post
+from outlast.results.sweep import counts
 from outlast.spec.notify import check_url, is_reference, is_url
 from outlast.spec.spec import Spec
 
@@ -66,7 +67,7 @@ class Notifier:
             return
         if not self.folder.create(key, Notification(event, self.folder.store.now(), self.machine)):
             return
-        facts = facts_of(self.spec, head, kind, state, self.folder.url)
+        facts = {**facts_of(self.spec, head, kind, state, self.folder.url), **self._cells(head)}
         until = SYSTEM.monotonic() + ALL_SECONDS_MAX
         problems: dict[str, str] = {}
         for to in self.spec.notify:
@@ -75,6 +76,13 @@ class Notifier:
         self.folder.create(
             self.folder.keys.notified(event), Notified(event, self.folder.store.now(), self.machine, problems)
         )
+
+    def _cells(self, head: Head) -> dict[str, int]:
+        """Of a sweep: how many there are, and what has become of them."""
+        if self.spec.cells is None:
+            return {}
+        found = counts(self.folder, self.spec, self.folder.read_launch(head.launch), final=head.state.final)
+        return {"cells": found.cells, "cells_done": found.done, "cells_failed": found.failed}
 
     def _tell_one(self, to: str, facts: Mapping[str, Any], seconds: float) -> str:
         """What went wrong; empty: nothing."""

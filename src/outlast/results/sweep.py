@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from outlast.folder.cells import Cells
 from outlast.folder.folder import Folder
-from outlast.folder.records import LaunchRecord, SweepLaunch
+from outlast.folder.records import LaunchRecord, State, SweepLaunch
 from outlast.folder.sweep import GOOD, Progress, SweepFolder, read_progress
 from outlast.folder.sweep_records import Row
 from outlast.results.cell import RunningCell, look_at
@@ -25,32 +25,36 @@ class Counts:
     cells: int
     done: int
     failed: int
-    """Or stopped, or without time or money."""
+    stopped: int
+    """Or out of time or money: they go on where they were."""
 
     running: int
 
     @property
     def waiting(self) -> int:
-        return self.cells - self.done - self.failed - self.running
+        return self.cells - self.done - self.failed - self.stopped - self.running
 
     def document(self) -> dict[str, int]:
         return {
             "total": self.cells,
             "done": self.done,
             "failed": self.failed,
+            "stopped": self.stopped,
             "running": self.running,
             "waiting": self.waiting,
         }
 
 
-@dataclass(frozen=True)
-class Cell:
+NOTHING: Mapping[str, float] = {}
+
+
+class Cell(NamedTuple):
     number: int
     params: Mapping[str, Any]
     state: str
     """As its row says it (`succeeded`, `failed`, `stopped`, `expired`, `early`), or `running`, `waiting`, `missing`."""
 
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = NOTHING
     step: int | None = None
     usd: float = 0.0
     seconds: float = 0.0
@@ -112,7 +116,8 @@ class Seen:
     def counts(self) -> Counts:
         ended = [row for cell, row in self.progress.rows.items() if self.final or self.progress.settled(cell)]
         good = sum(1 for row in ended if row.state in GOOD)
-        return Counts(len(self.cells), good, len(ended) - good, len(self.running()))
+        failed = sum(1 for row in ended if row.state == State.FAILED.value)
+        return Counts(len(self.cells), good, failed, len(ended) - good - failed, len(self.running()))
 
     def look_at_running(self, now: float, *, metrics: bool) -> dict[int, RunningCell]:
         turn = (self.record.cells or SweepLaunch(1)).turn
@@ -147,11 +152,8 @@ def cells_that_run(folder: Folder, record: LaunchRecord) -> list[int]:
 
 def counts_words(found: Counts) -> str:
     words = [f"{found.done:,} of {found.cells:,} cells done"]
-    if found.failed:
-        words.append(f"{found.failed:,} failed")
-    if found.running:
-        words.append(f"{found.running:,} running")
-    return ", ".join(words)
+    said = {"failed": found.failed, "stopped": found.stopped, "running": found.running}
+    return ", ".join([*words, *(f"{number:,} {word}" for word, number in said.items() if number)])
 
 
 def usd_of(seen: Seen, running: Mapping[int, RunningCell]) -> float:

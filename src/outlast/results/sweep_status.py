@@ -48,8 +48,11 @@ def with_cells(folder: Folder, status: Status) -> Status:
     told: list[Row | RunningCell] = [row for cell, row in seen.progress.rows.items() if cell not in running]
     told += running.values()
     began = [one.started_at for one in (*told, *seen.earlier) if one.started_at is not None]
+    known = {one.name: getattr(status, one.name) for one in fields(Status)}
+    if status.state == "starting" and began:
+        known["state"] = "running"  # its head says nothing of that: its cells' heads do
     return SweepStatus(
-        **{one.name: getattr(status, one.name) for one in fields(Status)},
+        **known,
         seen=seen,
         counts=seen.counts(),
         usd=usd_of(seen, running),
