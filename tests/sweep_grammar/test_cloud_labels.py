@@ -40,3 +40,12 @@ def test_machines_disks_and_groups_have_them_all() -> None:
     group = bodies.group(launch, rented, "t", moves=False)["allInstancesConfig"]["properties"]
     for labels in (template["labels"], template["disks"][0]["initializeParams"]["labels"], group["labels"]):
         assert wanted.items() <= labels.items()
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_sweeps_machines_have_what_all_its_cells_are_given(user: User) -> None:
+    user.write("grid.json", '{"lr": [0.1, 0.2]}')
+    found = labels_said(
+        user, "--sweep", "grid.json", "--parallel", "2", "--xgroup", "night", "-l", "team=a", "train.py", "--", "--epochs", "2"
+    )  # fmt: skip
+    assert found["team"] == "a" and found["epochs"] == "2" and "lr" not in found
