@@ -52,7 +52,8 @@ def test_every_option_reaches_the_record(user: User, emulator: Running) -> None:
         user, "--gpus", "2xL4", "--region", "us-east4,us-central1", "--region", "europe-west4", "--exclude-zone",
         "us-east4-c", "--on-demand", "--disk-gb", "200GB", "--disk-type", "pd-ssd", "--image",
         "deeplearning-platform-release/pytorch-2-9-cu129-ubuntu-2204-nvidia-580", "--service-account", "me@p.iam.gserviceaccount.com",
-        "--network", "projects/emulated/global/networks/mine", "--no-external-ip", "--linger", "30m", "--max-cost", "$12.50", "--project", "other", "--max-run", "2h",
+        "--network", "projects/emulated/global/networks/mine",
+        "--no-external-ip", "--linger", "30m", "--max-cost", "$12.50", "--project", "other", "--max-run", "2h",
     )  # fmt: skip
     rented, spec = launch["rented"], launch["spec"]
     assert rented["machine_type"] == "g2-standard-24" and (launch["cpus"], launch["gpus"]) == (24, 2)

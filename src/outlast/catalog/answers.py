@@ -54,6 +54,13 @@ def no_zone(catalog: Catalog, zone: str) -> UsageError:
 
 def no_gpu(catalog: Catalog, name: str) -> UsageError:
     current = [gpu for gpu in catalog.gpus.values() if not gpu.gone]
+    tpu = catalog.tpu(name)
+    if tpu is not None:
+        return UsageError(
+            f"{tpu.name} is a TPU, and Compute Engine's machines have GPUs",
+            state="there are " + ", ".join(f"{gpu.name} ({gpu.memory_gb} GB)" for gpu in current),
+            hint=f"`--on vertex --tpu-spec {tpu.counts[0] * tpu.cores}x{tpu.name.upper()}`",
+        )
     alike = get_close_matches(name.upper(), [gpu.name for gpu in current], n=1, cutoff=0.4)
     return UsageError(
         f"there is no GPU {shown(name)} to rent",

@@ -59,7 +59,7 @@ def listed(world: World, asked: Asked) -> Listed:
     """UsageError for a region or an accelerator that the table does not have."""
     known = catalog(world.environ)
     if asked.region and asked.region not in known.regions:
-        raise _no_region(known, asked)
+        raise _asked_only(answers.no_region(known, asked.region))
     wanted, count = _accelerator(known, asked.gpus)
     notes = [answers.stale(known, world.clock.now())] if asked.kind != "images" else []
     rows, view = _rows(world, known, asked, wanted, count, notes)
@@ -140,15 +140,15 @@ def _accelerator(known: Catalog, text: str) -> tuple[Gpu | Tpu | None, int]:
         raise UsageError(f"`--gpus {text}` names no type", hint="`--gpus L4`, or `--gpus 2xL4`")
     found = known.tpu(name) or known.gpu(name)
     if found is None:
-        raise answers.no_gpu(known, name)
+        raise _asked_only(answers.no_gpu(known, name))
     if isinstance(found, Gpu) and found.gone:
-        raise answers.gone(found, number)
+        raise _asked_only(answers.gone(found, number))
     return found, number if text.lower() != name.lower() else 0
 
 
-def _no_region(known: Catalog, asked: Asked) -> OutlastError:
-    error = answers.no_region(known, asked.region)
-    return UsageError(error.message, state=error.state, hint=error.hint.partition(";")[0])
+def _asked_only(error: UsageError) -> UsageError:
+    """Nothing is rented here that could be forced."""
+    return UsageError(error.message, state=error.state, hint=error.hint.removesuffix(f"; {answers.FORCE}"))
 
 
 def _without(known: Catalog, gpu: Gpu, count: int, region: str) -> OutlastError:
