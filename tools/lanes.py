@@ -51,6 +51,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "catalog": ("catalog",),
     "cloud": ("cloud",),
     "environments": ("environments",),
+    "containers": ("containers",),
     "data": ("data",),
     "linked": ("secrets", "linked"),
     "bad_input": ("bad_input",),

@@ -106,7 +106,7 @@ def _archive(executable: str) -> bytes:
             archive.addfile(_entry("usr/bin/python3", tarfile.SYMTYPE, 0o777, link=f"/{placed}"))
         for path in sorted(stdlib.rglob("*")):
             inside = path.relative_to(stdlib).parts
-            if not LEFT_OUT & set(inside) and path.is_file() and not path.suffix == ".a":
+            if not LEFT_OUT & set(inside) and path.is_file() and path.suffix != ".a":
                 _file(archive, str(path), _placed(str(path)))
     return made.getvalue()
 

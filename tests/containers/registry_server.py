@@ -49,11 +49,9 @@ def skopeo(*arguments: str) -> str:
 
 
 @contextlib.contextmanager
-def serving(root: Path, auth: str = "") -> Iterator[Server]:
+def serving(root: Path, auth: str = "", port: int = 0) -> Iterator[Server]:
     root.mkdir(parents=True, exist_ok=True)
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
+    port = port or _free_port()
     config = root.parent / f"{root.name}.yml"
     config.write_text(CONFIG.format(root=root, port=port, auth=auth))
     with open(root.parent / f"{root.name}.log", "wb") as log:
@@ -64,6 +62,12 @@ def serving(root: Path, auth: str = "") -> Iterator[Server]:
     finally:
         process.kill()
         process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
 
 
 def environment() -> dict[str, str]:

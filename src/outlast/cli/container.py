@@ -101,7 +101,7 @@ def _asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         container=containing(world, settings, given, tag=given["tag"]),
         shell=not target,
         **environment_asked(settings),
-    )
+    ).of_image()
 
 
 def _say_made(made: Made, seconds: float) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outlast.cli.container_options import container_flags, container_options, containing
 from outlast.cli.data_options import data_asked, data_options
 from outlast.cli.environment_options import environment_asked, environment_flags, environment_options
 from outlast.cli.options import cloud_key_option
@@ -88,7 +89,7 @@ def machine_options(callback: Callable[..., Any]) -> Callable[..., Any]:
         )
     ):
         callback = option(callback)
-    return environment_options(data_options(rent_options(vertex_options(callback))))
+    return environment_options(container_options(data_options(rent_options(vertex_options(callback)))))
 
 
 def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
@@ -105,7 +106,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     flags["env"] = dict(
         [*map(parse_env, given.get("env", ())), *map(parse_env_plain, given.get("env_plain", ()))],
     )
-    flags |= environment_flags(given) | rent_flags(given)
+    flags |= environment_flags(given) | rent_flags(given) | container_flags(given)
     settings = load(flags, world.environ, directory, world.user_dir / "config.toml")
     request = Asked(
         target=target,
@@ -133,9 +134,10 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         secrets=dict(parse_secret(one, directory) for one in given.get("secrets", ())),
         managed=managing(given),
         **rent_asked(settings, given),
+        container=containing(world, settings, given),
         **environment_asked(settings),
         **data_asked(given),
-    )
+    ).of_image()
     if not given.get("shell"):
         return request
     from outlast.cli.shell_option import as_shell

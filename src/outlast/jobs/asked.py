@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from outlast.spec.containing import Containing
 from outlast.spec.managing import Managing
@@ -95,3 +95,21 @@ class Asked:
     workers: int = 1
     shell: bool = False
     """A machine to work on: no target, and the only argument is for how many seconds it waits after the last one has left."""
+
+    def of_image(self) -> Asked:
+        """With `--image-tag`: what would have changed the image is left out, and remembered to be told."""
+        asking = self.container
+        if not asking.image_tag:
+            return self
+        said = {
+            "--dir": self.extra_dirs,
+            "--extras": self.extras,
+            "--requirements": self.requirements,
+            "--base-image": asking.base_image,
+            "--dockerfile": asking.dockerfile,
+            "--apt": asking.apt_packages,
+            "--conda": asking.conda,
+            "--no-cache": asking.no_cache,
+        }
+        container = replace(asking, ignored=tuple(option for option, value in said.items() if value))
+        return replace(self, extra_dirs=(), extras=(), requirements=(), container=container)

@@ -168,22 +168,8 @@ def _agent_key(agent: bytes) -> str:
 
 
 def ignored_notes(asked: Asked) -> tuple[str, ...]:
-    """With an image that is there, what would have changed it changes nothing."""
-    asking = asked.container
-    said = {
-        "--dir": asked.extra_dirs,
-        "--extras": asked.extras,
-        "--requirements": asked.requirements,
-        "--base-image": asking.base_image,
-        "--dockerfile": asking.dockerfile,
-        "--apt": asking.apt_packages,
-        "--conda": asking.conda,
-        "--no-cache": asking.no_cache,
-    }
-    named = [f"`{option}`" for option, value in said.items() if value]
-    if not named:
-        return ()
-    return (f"warning: `--image-tag` names an image that is there: {', '.join(named)} changes nothing and is ignored",)
+    named = ", ".join(f"`{option}`" for option in asked.container.ignored)
+    return (f"warning: `--image-tag` names an image that is there: ignored: {named}",) if named else ()
 
 
 def variant_of(asked: Asked) -> str:

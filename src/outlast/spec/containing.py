@@ -33,6 +33,8 @@ class Containing:
     """`cpu` or `gpu`; empty: by the machine that is asked for."""
 
     no_cache: bool = False
+    ignored: tuple[str, ...] = ()
+    """Options that were given beside `image_tag`, and change nothing."""
 
     @property
     def needs_builder(self) -> bool:

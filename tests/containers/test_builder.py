@@ -1,0 +1,112 @@
+"""What a builder makes below an image: by real builders, over a registry."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.user import User
+from tests.containers.conftest import run_image
+from tests.containers.registry_server import Server
+
+DOCKERFILE = """\
+ARG BASE_IMAGE
+FROM ${BASE_IMAGE}
+COPY requirements.txt /opt/declared.txt
+RUN python3 -c "open('/made', 'w').write('by a builder')"
+"""
+APT = """\
+#!/bin/sh
+mkdir -p /var/lib/installed
+for word in "$@"; do case $word in -*|install|update) ;; *) echo "$word" > /var/lib/installed/$word ;; esac; done
+"""
+CONDA = """\
+#!/bin/sh
+[ "$1" = env ] || exit 0
+mkdir -p /opt/conda/envs/outlast/bin
+printf '#!/bin/sh\\necho of conda\\n' > /opt/conda/envs/outlast/bin/conda-tool
+chmod 755 /opt/conda/envs/outlast/bin/conda-tool
+"""
+
+
+@pytest.fixture
+def project(user: User) -> User:
+    user.write("train.py", "print('trained')\n")
+    user.write("requirements.txt", "tool\n")
+    return user
+
+
+@pytest.mark.parametrize("builder", ["podman", "buildah"])
+def test_a_dockerfile_is_built_once_and_the_code_is_on_top_of_it(
+    project: User, podman_env: dict[str, str], tmp_path: Path, builder: str
+) -> None:
+    project.write("Dockerfile", DOCKERFILE)
+    _only(project, tmp_path, builder)
+    options = ("container", "build", "train.py", "--dockerfile", "Dockerfile", "--json")
+
+    first = project.outlast(*options)
+    again = project.outlast(*options)
+
+    assert first.code == 0, first.err
+    assert ", built just now" in first.err
+    assert ", built just now" not in again.err
+    assert again.json["image"] == first.json["image"]
+    said = run_image(podman_env, first.json["image"], "cat", "/made", "/opt/declared.txt", "train.py")
+    assert said == "by a buildertool\nprint('trained')\n"
+
+
+def _only(user: User, tmp_path: Path, builder: str) -> None:
+    """No other builder is found."""
+    programs = tmp_path / "only"
+    programs.mkdir()
+    for name in (builder, "python3", "sh", "env", "git"):
+        found = shutil.which(name, path=user.env["PATH"])
+        if found:
+            os.symlink(found, programs / name)
+    user.env["PATH"] = str(programs)
+
+
+def test_debian_packages_and_conda_environments_are_installed_by_the_builder(
+    project: User, podman_env: dict[str, str], base: str, registry: Server
+) -> None:
+    """The commands that install stand in a base image; what they are asked for is what they note down."""
+    project.write("apt-get", APT)
+    project.write("conda", CONDA)
+    project.write(
+        "Dockerfile",
+        "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY apt-get conda /usr/bin/\nRUN chmod 755 /usr/bin/apt-get /usr/bin/conda\n",
+    )
+    project.write("environment.yml", "dependencies: [conda-tool]\n")
+    with_both = project.outlast("container", "build", "--dockerfile", "Dockerfile", "--name", "both", "--json")
+    assert with_both.code == 0, with_both.err
+
+    options = ("--base-image", with_both.json["image"], "--conda", "environment.yml", "--apt", "zip", "--apt", "curl")
+    said = project.outlast("container", "build", *options, "--json")
+
+    assert said.code == 0, said.err
+    assert run_image(podman_env, said.json["image"], "sh", "-c", "ls /var/lib/installed; conda-tool") == (
+        "curl\nzip\nof conda\n"
+    )
+
+
+def test_what_a_builder_says_last_is_shown_when_it_fails(project: User) -> None:
+    project.write("Dockerfile", "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo the end is near; sh -c 'exit 3'\n")
+
+    said = project.outlast("container", "build", "--dockerfile", "Dockerfile")
+
+    assert said.code == 1
+    assert "the end is near" in said.err
+    assert "no image was pushed" in said.err
+
+
+def test_without_a_builder_the_answer_names_one(project: User, tmp_path: Path) -> None:
+    project.write("Dockerfile", DOCKERFILE)
+    _only(project, tmp_path, "cat")
+
+    said = project.outlast("container", "build", "--dockerfile", "Dockerfile")
+
+    assert said.code == 3
+    assert "need a builder, and none is here" in said.err

@@ -1,0 +1,141 @@
+"""`outlast run --on local --container`: the trainer in its image, and everything else as without one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.user import User
+from tests.containers.conftest import podman
+
+SECONDS_MAX = 120.0
+TRAINING = """\
+import os, time, outlast, tool
+state = outlast.State(total=0)
+print("in a container:", os.path.exists("/opt/outlast/agent"), "tool", tool.version, os.environ.get("GREETING"), flush=True)
+for step in outlast.steps(int(os.environ.get("STEPS", 4)), state, save_steps=5):
+    state.total += step
+    time.sleep(float(os.environ.get("PAUSE", 0)))
+    print("step", step, "total", state.total, flush=True)
+with open(os.path.join(os.environ["OUTLAST_OUTPUT_DIR"], "total.txt"), "w") as file:
+    file.write(str(state.total))
+"""
+
+
+@pytest.fixture
+def project(user: User) -> User:
+    del user.env["OUTLAST_REGISTRY"]
+    user.write("train.py", TRAINING)
+    user.write("requirements.txt", "tool\n")
+    return user
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    give_up_at = time.monotonic() + SECONDS_MAX
+    while not condition():
+        assert time.monotonic() < give_up_at, "waited in vain"
+        time.sleep(0.1)
+
+
+def test_a_job_runs_in_its_image_without_any_registry(project: User, podman_env: dict[str, str]) -> None:
+    said = project.outlast(
+        "run",
+        "--on",
+        "local",
+        "--container",
+        "--env",
+        "GREETING=hello",
+        "--container-args",
+        "--hostname box",
+        "train.py",
+    )
+
+    assert said.code == 0, said.err
+    assert "in a container: True tool 1.0 hello\n" in said.out
+    assert "step 3 total 6" in said.out
+    assert "layers, pushed" in said.err
+    job = project.outlast("jobs", "--json").json[0]["job"]
+    assert (Path(project.env["OUTLAST_HOME"]) / "jobs" / job / "outputs").is_dir()
+    assert podman(podman_env, "ps", "--all", "--quiet") == ""
+
+
+def test_a_job_in_a_container_is_stopped_killed_and_resumed_like_any_other(
+    project: User, podman_env: dict[str, str]
+) -> None:
+    """A killed runner's container does not live on, and the next attempt goes on from the checkpoint."""
+    options = ("--container", "--env", "STEPS=100000", "--env", "PAUSE=0.02", "--job-id", "contained-1")
+    said = project.outlast("run", "--detach", *options, "train.py")
+    assert said.code == 0, said.err
+    wait_for(lambda: "step 12 " in project.outlast("logs", "contained-1").out)
+
+    runner = next(pid for pid in _processes() if b"container_run.py" in pid[1] and _is_of(pid[1], project))
+    os.kill(runner[0], signal.SIGKILL)
+    wait_for(lambda: "attempt 2, resumed from step" in project.outlast("logs", "contained-1").err)
+    wait_for(lambda: len(podman(podman_env, "ps", "--quiet").split()) == 1)
+
+    stopped = project.outlast("stop", "contained-1")
+    assert "stopped" in stopped.err
+    wait_for(lambda: podman(podman_env, "ps", "--quiet") == "")
+
+
+def _processes() -> list[tuple[int, bytes]]:
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            found.append((int(name), Path("/proc", name, "cmdline").read_bytes()))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def _is_of(command: bytes, user: User) -> bool:
+    return os.fsencode(user.outlast_dir) in command
+
+
+def test_an_image_that_is_there_is_run_as_it_is(project: User, registry_place: str) -> None:
+    image = project.outlast("container", "build", "train.py", "--registry", registry_place).out.strip()
+
+    said = project.outlast(
+        "run", "--container", "--image-tag", image, "--dir", ".", "--container-args", "--tls-verify=false", "train.py"
+    )
+
+    assert said.code == 0, said.err
+    assert "step 3 total 6" in said.out
+    assert "ignored: `--dir`, " in said.err
+
+
+def test_without_a_runtime_the_answer_names_one(project: User, tmp_path: Path) -> None:
+    said = project.outlast("run", "--container", "train.py", PATH=f"{tmp_path}/programs")
+
+    assert said.code == 3
+    assert "neither `podman` nor `docker` is on the PATH" in said.err
+    assert "hint: `sudo apt-get install podman`" in said.err
+
+
+def test_a_rehearsal_builds_nothing(project: User) -> None:
+    said = project.outlast("run", "--container", "--dry-run", "train.py")
+
+    assert said.code == 0, said.err
+    assert not (project.outlast_dir / "cache" / "containers").exists()
+    assert "pushed" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--on", "compute", "--project", "p", "--container"), "has machines of its own"),
+        (("--container", "--setup", "train.py"), "an image is built here"),
+    ],
+)
+def test_what_does_not_go_together_with_a_container_is_refused(
+    project: User, options: tuple[str, ...], words: str
+) -> None:
+    said = project.outlast("run", *options, "train.py")
+
+    assert said.code != 0
+    assert words in said.err
