@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from outlast.spec.sweep.grammar import Axis, Place, axis_of, configs, entries
+from outlast.spec.sweep.grammar import Axis, Place, axis_of, configs, entries, is_scalar
 
 BLOCK_CELLS_MAX = 4096
 """So many combinations of the first keys are made once and used again for every combination of the others."""
@@ -127,7 +127,9 @@ def expansion(document: Any, where: str) -> Expansion:
 
 
 def _grid(config: dict[Any, Any], place: Place) -> Grid | Constant:
-    axes = [axis_of(key, names, value, place) for key, names, value in entries(config, place)]
     if any(isinstance(value, list) for value in config.values()):
-        return Grid(axes)
+        return Grid([axis_of(key, names, value, place) for key, names, value in entries(config, place)])
+    for key, names, value in entries(config, place):
+        if key[0] == "[" or not is_scalar(value):
+            axis_of(key, names, value, place)  # which says what is wrong with it
     return Constant(config)

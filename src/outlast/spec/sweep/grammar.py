@@ -146,6 +146,12 @@ def _tuples(names: tuple[str, ...], value: Any, place: Place) -> tuple[tuple[Any
     return tuple(map(tuple, many))
 
 
+def is_scalar(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_text(value)
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+
+
 def require_value(value: Any, place: Place, depth: int = 0) -> None:
     if isinstance(value, list):
         if depth > DEPTH_MAX:
