@@ -64,6 +64,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator_groups": ("emulator_groups",),
     "emulator_vertex": ("emulator_vertex",),
     "compute": ("compute",),
+    "vertex": ("vertex",),
     "sweep_killed": ("sweep_killed",),
     "sweep_search": ("sweep_search",),
     "examples": ("examples",),
@@ -84,6 +85,7 @@ SLEEPY = {
     "gcs": 6,
     "linked": 4,
     "terminal": 3,
+    "vertex": 4,
 }
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 

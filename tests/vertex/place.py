@@ -91,7 +91,7 @@ def _first_of(pid: int) -> bytes:
         space = os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
         return b""
-    for one in sorted((int(name) for name in os.listdir("/proc") if name.isdigit())):
+    for one in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
             if os.readlink(f"/proc/{one}/ns/pid") == space:
                 found = Path(f"/proc/{one}/environ").read_bytes()

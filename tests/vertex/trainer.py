@@ -84,3 +84,11 @@ class Trainer:
     def runs(self, job: str) -> list[dict[str, Any]]:
         found = self.emulator.call("GET", "/_emulator/vertex/jobs").json()["jobs"]
         return [one for one in found if one["display_name"] == job]
+
+    def output(self, job: str, name: str) -> bytes:
+        return self.emulator.get(BUCKET, f"jobs/{job}/outputs/{name}", alt="media").body
+
+    def paid_for(self) -> list[str]:
+        """Machines, not buckets."""
+        alive = self.emulator.call("GET", "/_emulator/ledger").json()["alive"]
+        return [one["name"] for one in alive if not one["kind"].startswith(("storage.", "artifactregistry."))]
