@@ -22,6 +22,9 @@ SYSTEM_PARAMETERS = frozenset(
 )
 """Accepted by every Google API beside those that its document lists."""
 
+OLD = ("compute.v1", "storage.v1")
+"""They take the names of fields in one way only."""
+
 UNLISTED = {"compute.v1": ("returnPartialSuccess",)}
 """Accepted by one API although its document does not list it (any more): gcloud and Google's libraries send it."""
 
@@ -56,7 +59,7 @@ class Document:
 def load(name: str) -> Document:
     """`load("storage.v1")`: once per process, a few milliseconds."""
     taken = json.loads(gzip.decompress((HERE / f"{name}.json.gz").read_bytes()))
-    types = Types(taken["schemas"])
+    types = Types(taken["schemas"], both_names=name not in OLD)
     system = {key: word_check(value) for key, value in taken["parameters"].items()}
     system.update(dict.fromkeys((*SYSTEM_PARAMETERS, *UNLISTED.get(name, ()))))
     methods = {key: _method(key, value, taken, types, system) for key, value in taken["methods"].items()}

@@ -50,8 +50,10 @@ class Mismatch(Exception):
 class Types:
     """All schemas of one document."""
 
-    def __init__(self, schemas: dict[str, Any]) -> None:
+    def __init__(self, schemas: dict[str, Any], *, both_names: bool = False) -> None:
+        """`both_names`: a client may also write a field as its protocol buffer calls it, `page_size` for `pageSize`."""
         self._schemas = schemas
+        self._both_names = both_names
         self._compiled: dict[tuple[str, bool], Check] = {}
 
     def check(self, name: str, strict: bool = False) -> Check:
@@ -76,7 +78,7 @@ class Types:
             return _array(self._compile(schema["items"], strict), strict)
         if kind == "any":
             return _anything
-        return _scalar(kind, schema, strict)
+        return _scalar(kind, schema, strict, self._both_names)
 
     def _object(self, schema: dict[str, Any], strict: bool) -> Check:
         fields = {name: self._compile(one, strict) for name, one in schema.get("properties", {}).items()}
@@ -89,6 +91,8 @@ class Types:
                 if value is None and not strict:
                     return
                 raise _wrong(value, where, "a JSON object")
+            if self._both_names and not strict and other is None:
+                _rename(value, fields)
             for name, one in value.items():
                 field = fields.get(name, other)
                 if field is None:
@@ -98,6 +102,14 @@ class Types:
                     value[name] = str(one)
 
         return check
+
+
+def _rename(value: dict[str, Any], fields: dict[str, Check]) -> None:
+    """In place: `dry_run` becomes `dryRun`, where there is such a field."""
+    for name in [name for name in value if name not in fields and "_" in name]:
+        known = re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+        if known in fields and known not in value:
+            value[known] = value.pop(name)
 
 
 def _array(item: Check, strict: bool) -> Check:
@@ -132,8 +144,10 @@ def _anything(value: Any, where: str) -> None:
     return None
 
 
-def _scalar(kind: str, schema: dict[str, Any], strict: bool) -> Check:
+def _scalar(kind: str, schema: dict[str, Any], strict: bool, both_names: bool) -> Check:
     accepts = _acceptor(kind, schema, strict)
+    if both_names and "enum" in schema and not strict:  # by its number, as clients send it with `enum-encoding=int`
+        accepts = _word_or_number
     label = f"TYPE_{schema.get('format', kind).upper().replace('-', '_')}"
     if strict:
 
@@ -170,6 +184,10 @@ def _acceptor(kind: str, schema: dict[str, Any], strict: bool) -> Callable[[Any]
         known = frozenset(schema["enum"])
         return lambda value: value in known
     return lambda value: type(value) is str
+
+
+def _word_or_number(value: Any) -> bool:
+    return type(value) in (str, int)
 
 
 def _whole(form: str) -> Callable[[Any], bool]:

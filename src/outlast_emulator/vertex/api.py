@@ -6,7 +6,6 @@ import base64
 import binascii
 import json
 import re
-import secrets
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -24,7 +23,7 @@ from outlast_emulator.response import Response, answer
 from outlast_emulator.routes import Operation, Route
 from outlast_emulator.vertex import rules
 from outlast_emulator.vertex.fields import JobFields
-from outlast_emulator.vertex.jobs import Job
+from outlast_emulator.vertex.jobs import Job, is_number, new_number
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
@@ -118,7 +117,7 @@ class VertexApi:
             state = job.document["state"]
             raise young("FAILED_PRECONDITION", f"Cannot delete custom job {job.name}: it is in state {state}.")
         self._vertex.jobs.delete(job)
-        number = secrets.randbelow(9 * 10**18) + 10**18
+        number = new_number()
         name = f"projects/{PROJECT_NUMBER}/locations/{job.region}/operations/{number}"
         now = job.document["updateTime"]
         metadata = {"@type": OPERATION, "genericMetadata": {"createTime": now, "updateTime": now}}
@@ -130,7 +129,7 @@ class VertexApi:
     def operation(self, request: Request) -> Response:
         number = request.params["operation"]
         found = None
-        if number.isdigit() and len(number) <= 19:
+        if is_number(number):
             question = "SELECT document FROM operations WHERE id=? AND region=?"
             found = self._vertex.database.row(question, (int(number), request.params["location"]))
         if found is None:

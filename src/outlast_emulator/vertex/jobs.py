@@ -67,7 +67,7 @@ class Jobs:
 
     def add(self, region: str, document: dict[str, Any]) -> Job:
         now = self._clock.now()
-        job = Job(secrets.randbelow(9 * 10**18) + 10**18, region, now, {})
+        job = Job(new_number(), region, now, {})
         moment = rfc3339(int(now * 1e6))
         job.document = {**document, "name": job.name, "state": PENDING, "createTime": moment, "updateTime": moment}
         with self._database.write() as connection:
@@ -86,7 +86,7 @@ class Jobs:
             )
 
     def find(self, region: str, number: str) -> Job | None:
-        if not number.isdigit() or len(number) > 19:
+        if not is_number(number):
             return None
         rows = self._database.rows("SELECT * FROM jobs WHERE id=? AND region=?", (int(number), region))
         return _job(rows[0]) if rows else None
@@ -101,6 +101,15 @@ class Jobs:
     def delete(self, job: Job) -> None:
         with self._database.write() as connection:
             connection.execute("DELETE FROM jobs WHERE id=?", (job.id,))
+
+
+def new_number() -> int:
+    """Nineteen digits, as Google's are, and below 2 to the 63rd."""
+    return secrets.randbelow(8 * 10**18) + 10**18
+
+
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) < 1 << 63
 
 
 def _job(row: tuple[Any, ...]) -> Job:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from outlast_emulator.errors import ApiError, not_implemented, young
-from outlast_emulator.vertex import shapes
+from outlast_emulator.vertex import enums, shapes
 
 NAME_CHARACTERS_MAX = 128
 POOLS_MAX = 4
@@ -24,6 +24,7 @@ _OUTPUT = {"name", "state", "createTime", "startTime", "endTime", "updateTime", 
 def checked(body: dict[str, Any]) -> dict[str, Any]:
     """The job as it is kept: without what only Google says, with what it fills in."""
     found = {name: value for name, value in body.items() if name not in _OUTPUT}
+    enums.spell_out(found.get("jobSpec"))
     name = found.get("displayName", "")
     if not name or len(name) > NAME_CHARACTERS_MAX:
         raise _wrong(f"display_name is required, with at most {NAME_CHARACTERS_MAX} characters.")
