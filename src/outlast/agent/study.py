@@ -151,15 +151,33 @@ class SearchStudy:
             pass  # what was measured is not lost: the next look tries again
         return ""
 
-    def _ask_about(self, watch: _Watch) -> None:
-        """Writes what is new, then asks whether the cell is to go on; also when another machine has written it and died."""
+    def leave(self, cell: int, child: Child) -> None:
+        """A short cell is measured here alone."""
+        if not self.asked.early:
+            return
+        watch, self._watch = self._watch, None
+        if watch is None or watch.cell != cell:
+            watch = _Watch(cell, self.asked.metric)
+        watch.look(child)
+        try:
+            self._write(watch)
+        except AWAY:
+            pass  # others have one less to be compared with
+
+    def _write(self, watch: _Watch) -> int | None:
+        """The lowest rung that is new."""
         watch.new = {step: value for step, value in watch.new.items() if step >= (self._first or 1)}
         since = min(watch.new, default=None)
         if since is not None:
             self._rungs.add(watch.cell, watch.new)
             watch.known |= watch.new
             watch.new = {}
-        elif watch.compared:
+        return since
+
+    def _ask_about(self, watch: _Watch) -> None:
+        """Writes what is new, then asks whether the cell is to go on; also when another machine has written it and died."""
+        since = self._write(watch)
+        if since is None and watch.compared:
             return
         watch.compared = True
         rungs = self._rungs.read()

@@ -97,6 +97,10 @@ class Study(Protocol):
         """Why the cell that runs is to be ended early; empty: it is not. Called now and then."""
         ...
 
+    def leave(self, cell: int, child: Child) -> None:
+        """The cell has ended: a last look at what it has logged."""
+        ...
+
     def ended(self, row: Row, params: Mapping[str, Any]) -> None: ...
 
 
@@ -275,6 +279,8 @@ class Worker:
                 clock=self.clock,
                 random=self.random,
             )
+            if self.study is not None and done:
+                self.study.leave(held.cell, child.child)
         finally:
             self.bench.close(child.child)
         if not done:
@@ -336,6 +342,7 @@ class Worker:
             return None
         trial = self.sweep.read_trial(cell, self.part.turn)
         if trial is None:
+            self.rows.write()  # what this worker has found counts too
             asked = Trial(cell, self.study.choose(cell), self.folder.store.now())
             self.folder.create(self.sweep.keys.trial(cell, self.part.turn), asked)
             trial = self.sweep.read_trial(cell, self.part.turn)
