@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from outlast.folder import layout, records
+from outlast.folder import layout, records, zone_records
 from outlast.spec import spec
 from outlast.spec.record import FORMAT
 from tests.project.project_files import ROOT
@@ -19,6 +19,7 @@ LITERALS = set(re.findall(r"`([^`\n]+)`", PAGE))
 
 STORED = [value for value in vars(records).values() if dataclasses.is_dataclass(value)]
 STORED += [value for value in vars(spec).values() if dataclasses.is_dataclass(value)]
+STORED += [value for value in vars(zone_records).values() if dataclasses.is_dataclass(value)]
 CLOSED_SETS = [records.State, records.Cause, spec.TargetKind]
 
 

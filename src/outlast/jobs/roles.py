@@ -44,6 +44,7 @@ USER_PERMISSIONS = (
 """In the project: whoever runs, watches, stops, resumes and audits jobs. Each is asked for by a recorded call."""
 
 USER_MORE_PERMISSIONS = (
+    "compute.acceleratorTypes.list",
     "compute.disks.create",
     "compute.disks.delete",
     "compute.disks.get",
@@ -65,6 +66,7 @@ USER_MORE_PERMISSIONS = (
     "compute.instances.setMetadata",
     "compute.instances.simulateMaintenanceEvent",
     "compute.instances.stop",
+    "compute.machineTypes.list",
     "compute.routers.list",
     "compute.subnetworks.get",
     "compute.subnetworks.use",
@@ -73,8 +75,8 @@ USER_MORE_PERMISSIONS = (
     "compute.zones.list",
     "serviceusage.services.use",
 )
-"""The same people: what Google's pages ask for beside that when a machine is described, and what drills, images, boots that fail and
-leaks take."""
+"""The same people: what Google's pages ask for beside that when a machine is described, and what drills, images, boots that fail,
+leaks and a new catalog take."""
 
 USER_ROLE_PERMISSIONS = (*USER_PERMISSIONS, *USER_MORE_PERMISSIONS)
 """What the role is made of."""
