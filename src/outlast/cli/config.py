@@ -57,14 +57,18 @@ def command(trust: bool, as_json: bool) -> int:
 
 
 def _trust(user_dir: Path) -> None:
+    from outlast.spec.load import CALIBAN
     from outlast.spec.project import find_project_file
     from outlast.spec.trust import trust
 
     file = find_project_file(Path.cwd())
-    if file is None:
+    paths = [file.path] if file is not None else []
+    paths += [path for path in (Path.cwd() / CALIBAN,) if path.is_file()]
+    if not paths:
         raise NotFound("there is no `outlast.toml` and no `[tool.outlast]` here to be trusted")
-    trust(file.path, user_dir)
-    say(f"`{shown(file.path)}` is trusted as it is now")
+    for path in paths:
+        trust(path, user_dir)
+        say(f"`{shown(path)}` is trusted as it is now")
 
 
 def _words(row: dict[str, Any]) -> str:

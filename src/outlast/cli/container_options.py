@@ -14,6 +14,7 @@ from outlast.cli.words import count, size
 if TYPE_CHECKING:
     from outlast.jobs.containers import Image
     from outlast.jobs.world import World
+    from outlast.spec.caliban_config import CalibanConfig
     from outlast.spec.containing import Containing
 
 SETTINGS = ("base-image", "registry", "apt", "container-args")
@@ -94,18 +95,23 @@ def containing(world: World, settings: Any, given: Mapping[str, Any], *, tag: st
     config = find_caliban_config(Path.cwd())
     if config is None:
         return asked
-    from dataclasses import replace
-
     for note in config.notes:
         say(f"note: {shown(note)}")
+    named = config.project or config.cloud_key
+    if named and not config.is_trusted(world.user_dir):
+        say(f"note: `{config.path.name}` says who pays (`gcloud`): it counts after `outlast config --trust`")
+    return _with_mode(asked, config, typed=bool(given.get("apt")))
+
+
+def _with_mode(asked: Containing, config: CalibanConfig, *, typed: bool) -> Containing:
+    """Its packages are those of the variant that is built."""
+    from dataclasses import replace
+
     variant = asked.variant or config.default_mode
-    packages = () if asked.apt_packages else config.apt_packages.get(variant or "cpu", ())
-    return replace(
-        asked,
-        base_image=asked.base_image or ("" if asked.dockerfile or asked.conda else config.base_image),
-        variant=variant,
-        apt_packages=asked.apt_packages or tuple(sorted(set(map(check_apt_package, packages)))),
-    )
+    packages = config.apt_packages.get(variant or "cpu", ())
+    if typed or set(asked.apt_packages) != set(config.apt_packages.get(config.default_mode or "cpu", ())):
+        packages = asked.apt_packages
+    return replace(asked, variant=variant, apt_packages=tuple(sorted(set(packages))))
 
 
 def say_image(image: Image) -> None:

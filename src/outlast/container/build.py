@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from outlast.clock import SYSTEM, Clock
 from outlast.container.kept import Kept, key_of
-from outlast.container.layer import Layer
-from outlast.container.manifest import MANIFEST, Base, Settings, compose, read_base
 from outlast.container.reference import DIGEST, Reference
 from outlast.container.registry import BlobsMissing, Registry, digest_of
 from outlast.container.source import Built, ImageInputs
 from outlast.errors import UsageError
 from outlast.google.proxies import is_loopback
 from outlast.spec.progress import OnProgress, silent
+
+if TYPE_CHECKING:  # an image that is there needs no manifest
+    from outlast.container.layer import Layer
+    from outlast.container.manifest import Base, Settings
 
 HANDS = 4
 """So many blobs are sent at once."""
@@ -82,6 +84,8 @@ class _Build:
         known = None if self.anew else self.kept.recall(name)
         if known is not None and self._is_there(known):
             return self._built(known)
+        from outlast.container.manifest import compose, read_base
+
         read = read_base(self._from(base), base, self.inputs.platform)
         self._check_python(read)
         layers = [(one.name, self.kept.layer(one, anew=self.anew)) for one in self.inputs.layers()]
@@ -99,6 +103,8 @@ class _Build:
         return key_of(*parts, *inputs.entrypoint, *inputs.path, *(f"{name}={value}" for name, value in settings))
 
     def _settings(self) -> Settings:
+        from outlast.container.manifest import Settings
+
         inputs = self.inputs
         return Settings(inputs.entrypoint, inputs.directory, inputs.env, inputs.path, inputs.labels)
 
@@ -172,6 +178,8 @@ class _Build:
         given.keep()
 
     def _put_manifest(self, manifest: bytes) -> None:
+        from outlast.container.manifest import MANIFEST
+
         path = self.inputs.repository.path
         # What has no tag is swept away by many a registry's rules, and not listed by most.
         own = f"outlast-{digest_of(manifest).removeprefix('sha256:')[:OWN_TAG_DIGITS]}"

@@ -14,13 +14,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from outlast.container.layer import Layer, write_layer
-from outlast.container.source import LayerSource
+if TYPE_CHECKING:
+    from outlast.container.layer import Layer
+    from outlast.container.source import LayerSource
+
 
 CHUNK_BYTES = 1 << 20
 BLOBS_BYTES_MAX = 20 << 30
@@ -38,6 +39,10 @@ class Kept:
 
     def layer(self, source: LayerSource, *, anew: bool = False) -> Layer:
         """Made, unless these inputs have been before and the bytes are still here."""
+        import tempfile  # an image that is there needs none of these
+
+        from outlast.container.layer import Layer, write_layer
+
         name = f"layers/by-input/{key_of(source.name, source.key)}"
         known = None if anew else self.recall(name)
         if known is not None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from outlast.container.layer import Member
 from outlast.container.reference import Reference
+
+if TYPE_CHECKING:
+    from outlast.container.layer import Member
 
 PLATFORM_DEFAULT = "linux/amd64"
 

@@ -12,14 +12,17 @@ from outlast.jobs.code import choose_code, ship_code
 from outlast.jobs.containers import Image, ignored_notes, image_for, platform_of
 from outlast.jobs.environment import Equipment, equip
 from outlast.jobs.inputs import Inputs
-from outlast.jobs.plan import SHELL
 from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
+from outlast.spec.spec import Target, TargetKind
 from outlast.spec.target import parse_target
 
 if TYPE_CHECKING:
     from outlast.bundle.pack import Packed
     from outlast.engines.engine import Engine
+
+NO_TARGET = Target(TargetKind.MODULE, "outlast.training.shell")
+"""Nobody knows what is going to be run: nothing is looked for that it may need."""
 
 PLATFORM = "linux-x86_64"
 """What most machines are that can be rented; `--on local` runs on what this computer is."""
@@ -62,7 +65,7 @@ def build_image(world: World, asked: Asked, on_progress: OnProgress = silent) ->
         return Made(Image(str(parse_reference(asked.container.image_tag)), notes=ignored_notes(asked)))
     here = Path(asked.directory).absolute()
     code = choose_code(world, asked, here)
-    target = SHELL if asked.shell else parse_target(asked.target, code.directory)
+    target = NO_TARGET if asked.shell else parse_target(asked.target, code.directory)
     home = world.home(asked.home)
     inside = cast("Engine", Inside())
     equipment = equip(world, asked, home, inside, code.directory, target, on_progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,21 @@ class CalibanConfig:
     project: str = ""
     cloud_key: str = ""
     notes: tuple[str, ...] = ()
+    content: bytes = b""
+
+    def is_trusted(self, user_dir: Path) -> bool:
+        """Whether it may say who pays, and with which key."""
+        from outlast.spec.trust import is_trusted
+
+        return is_trusted(self.path, self.content, user_dir)
 
 
 def find_caliban_config(directory: Path) -> CalibanConfig | None:
     """Of that very directory. `UsageError`, naming the file, for what cannot be read."""
     path = directory / NAME
     try:
-        text = read_plain(path, BYTES_MAX).decode()
+        content = read_plain(path, BYTES_MAX)
+        text = content.decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +67,7 @@ def find_caliban_config(directory: Path) -> CalibanConfig | None:
         ) from None
     if not isinstance(document, dict):
         raise _wrong(path, "the file", document, "an object")
-    return _read(path, document)
+    return replace(_read(path, document), content=content)
 
 
 def _read(path: Path, document: Mapping[str, Any]) -> CalibanConfig:

@@ -13,6 +13,8 @@ from outlast.spec.names import shown
 from outlast.spec.project import SettingsFile, find_project_file, read_settings_file
 from outlast.spec.settings import BY_NAME, SETTINGS, Setting, normal_name
 
+CALIBAN = ".calibanconfig.json"
+
 
 @dataclass(frozen=True)
 class Found:
@@ -64,6 +66,8 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path, 
     layers.append(_from_variables(environ))
     if project is not None:
         layers.append(_from_file(project, environ, user_file.parent))
+    if os.path.lexists(directory / CALIBAN):
+        layers.append(_from_caliban(directory, user_file.parent))
     if user is not None:
         layers.append(_from_file(user, environ, None))
     layers.append({setting.name: Found(setting.default, "default") for setting in SETTINGS})
@@ -123,6 +127,22 @@ def _from_file(file: SettingsFile, environ: Mapping[str, str], user_dir: Path | 
         )
         for name, value in values.items()
     }
+
+
+def _from_caliban(directory: Path, user_dir: Path) -> dict[str, Found]:
+    """What another tool's file says and is still meant; who pays, and with which key, only after the user's yes."""
+    from outlast.spec.caliban_config import find_caliban_config
+
+    config = find_caliban_config(directory)
+    if config is None:
+        return {}
+    values: dict[str, Any] = {
+        "base-image": config.base_image,
+        "apt": config.apt_packages.get(config.default_mode or "cpu", ()),
+    }
+    if config.is_trusted(user_dir):
+        values |= {"project": config.project, "cloud-key": config.cloud_key}
+    return {name: Found(BY_NAME[name].read(value), str(config.path)) for name, value in values.items() if value}
 
 
 def _trusted(file: SettingsFile, values: Mapping[str, Any], user_dir: Path) -> bool:
