@@ -1,7 +1,7 @@
-"""Runs the lanes of `make test` one after another and holds each to its budget: `lanes.py [LANE...]`.
+"""Runs the lanes of `make test` in two rows beside each other and holds each to its budget: `lanes.py [LANE...]`.
 
 A lane is a set of directories under tests/ (`check` is lint, types, layers and docs). What a lane may take stands in
-the table of CONTRIBUTING.md; what it took, and how much of the machine it used, is written to build/lanes.json.
+the table of CONTRIBUTING.md; what it took is written to build/lanes.json.
 
 Most tests here drive real processes on a machine that others use too. A few that fail are therefore run once more,
 alone; those that pass only then are named at the end: they are defects of the test or, worse, of the product.
@@ -15,7 +15,10 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +27,8 @@ BIN = ROOT / ".venv" / "bin"
 TABLE = ROOT / "CONTRIBUTING.md"
 RECORD = ROOT / "build" / "lanes.json"
 CACHES = ROOT / "build" / "pytest"
+SAYING = threading.Lock()
+"""What a lane has said is printed in one piece."""
 
 TOTAL_SECONDS_MAX = 27 * 60
 """`make test` has 30 minutes on two cores; three of them are left for a first installation."""
@@ -89,6 +94,27 @@ SLEEPY = {
 }
 """Lanes whose processes mostly wait for one another: so many of their tests run side by side."""
 
+CLOUD = frozenset(
+    {
+        "catalog",
+        "cloud",
+        "compute",
+        "containers",
+        "emulator",
+        "emulator_clients",
+        "emulator_compute",
+        "emulator_groups",
+        "emulator_machines",
+        "emulator_vertex",
+        "examples",
+        "gcs",
+        "sweep_compute",
+        "vertex",
+    }
+)
+"""Lanes that drive Google's APIs and rented machines. They are one row, in which most time is spent waiting; the others, which
+mostly work on this computer, are the other row, and the two rows run beside each other."""
+
 NOISE = 4
 """Machines are noisy: a lane is told when it is over its budget, and fails when it takes this many times as long."""
 
@@ -102,11 +128,10 @@ class Outcome:
     lane: str
     seconds: float
     passed: bool
-    busy: float = 1.0
-    """The share of the machine's cores that was in use meanwhile: a low one asks for more workers."""
-
     unsteady: tuple[str, ...] = ()
     """Tests that failed at first and passed when they were run alone."""
+
+    said: str = ""
 
 
 def main(arguments: list[str]) -> int:
@@ -118,32 +143,53 @@ def main(arguments: list[str]) -> int:
         print(f"error: no lane `{unknown[0]}`; there are {', '.join(LANES)}", file=sys.stderr)
         return 2
     budgets = read_budgets(TABLE.read_text())
+    lanes = arguments or list(LANES)
+    begun, idle = time.monotonic(), idle_seconds()
+    with ThreadPoolExecutor(2) as both:
+        rows = list(both.map(lambda row: run_row(row, budgets), rows_of(lanes)))
+    seconds = time.monotonic() - begun
+    outcomes = sorted((one for row in rows for one in row), key=lambda one: lanes.index(one.lane))
+    return report(outcomes, budgets, seconds, busy_share(idle, seconds))
+
+
+def rows_of(lanes: Sequence[str]) -> tuple[list[str], list[str]]:
+    return [lane for lane in lanes if lane not in CLOUD], [lane for lane in lanes if lane in CLOUD]
+
+
+def run_row(lanes: Sequence[str], budgets: Mapping[str, int]) -> list[Outcome]:
     outcomes = []
-    for lane in arguments or LANES:
-        print(f"\n--- lane {lane} (budget {budgets[lane]} s)", flush=True)
-        outcomes.append(run_lane(lane))
-        record(outcomes[-1])
-    return report(outcomes, budgets)
+    for lane in lanes:
+        outcome = run_lane(lane)
+        with SAYING:
+            print(f"\n--- lane {lane} (budget {budgets[lane]} s)\n{outcome.said}", flush=True)
+            record(outcome)
+        outcomes.append(outcome)
+    return outcomes
 
 
 def run_lane(lane: str) -> Outcome:
-    begun, idle = time.monotonic(), idle_seconds()
+    begun = time.monotonic()
     commands = CHECKS if lane == "check" else (pytest_command(lane),)
     shutil.rmtree(CACHES / lane, ignore_errors=True)
-    results = [run(*command) for command in commands]
-    passed = all(results)
+    ended = [run(*command) for command in commands]
+    passed = all(good for good, _ in ended)
+    said = "".join(text for _, text in ended)
     unsteady: tuple[str, ...] = ()
     if not passed and 0 < len(failed := failures(lane)) <= SECOND_LOOKS_MAX:
-        print(f"\n--- lane {lane}: once more, alone: {', '.join(failed)}", flush=True)
-        passed = all(run("python", "-m", "pytest", "-q", test) for test in failed)
+        again = [run("python", "-m", "pytest", "-q", test) for test in failed]
+        said += f"\n--- lane {lane}: once more, alone: {', '.join(failed)}\n" + "".join(text for _, text in again)
+        passed = all(good for good, _ in again)
         unsteady = failed if passed else ()
-    seconds = time.monotonic() - begun
-    busy = 1 - (idle_seconds() - idle) / (seconds * (os.cpu_count() or 1))
-    return Outcome(lane, seconds, passed, round(busy, 2), unsteady)
+    return Outcome(lane, time.monotonic() - begun, passed, unsteady, said)
 
 
-def run(program: str, *arguments: str) -> bool:
-    return subprocess.run([str(BIN / program), *arguments], cwd=ROOT, env=environment(), check=False).returncode == 0
+def run(program: str, *arguments: str) -> tuple[bool, str]:
+    """Whether it ended well, and what it said."""
+    command = [str(BIN / program), *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return done.returncode == 0, done.stdout.decode(errors="replace")
 
 
 def failures(lane: str) -> tuple[str, ...]:
@@ -152,6 +198,11 @@ def failures(lane: str) -> tuple[str, ...]:
         return tuple(json.loads((CACHES / lane / "v/cache/lastfailed").read_text()))
     except (OSError, ValueError):
         return ()
+
+
+def busy_share(idle: float, seconds: float) -> float:
+    """Of the machine's cores, since `idle_seconds` was that."""
+    return 1 - (idle_seconds() - idle) / (max(seconds, 0.001) * (os.cpu_count() or 1))
 
 
 def idle_seconds() -> float:
@@ -193,7 +244,6 @@ def record(outcome: Outcome) -> None:
     known[outcome.lane] = {
         "seconds": round(outcome.seconds, 1),
         "passed": outcome.passed,
-        "busy": outcome.busy,
         "unsteady": outcome.unsteady,
     }
     RECORD.parent.mkdir(exist_ok=True)
@@ -211,22 +261,18 @@ def judged(outcome: Outcome, budget: int) -> str:
     return "over budget" if outcome.seconds > budget else "ok"
 
 
-def report(outcomes: list[Outcome], budgets: dict[str, int]) -> int:
-    print("\nlane              seconds  budget  busy")
+def report(outcomes: list[Outcome], budgets: Mapping[str, int], seconds: float, busy: float) -> int:
+    print("\nlane              seconds  budget")
     bad = 0
     for outcome in outcomes:
         verdict = judged(outcome, budgets[outcome.lane])
         bad += verdict in BAD
-        print(f"{outcome.lane:<17} {outcome.seconds:7.1f}  {budgets[outcome.lane]:6}  {outcome.busy:4.0%}  {verdict}")
+        print(f"{outcome.lane:<17} {outcome.seconds:7.1f}  {budgets[outcome.lane]:6}  {verdict}")
     for outcome in outcomes:
         for test in outcome.unsteady:
             print(f"UNSTEADY {test}: it failed in its lane and passed alone; find out why")
-    total = sum(outcome.seconds for outcome in outcomes)
-    print(
-        f"{len(outcomes)} lanes in {total:.0f} s, {bad} bad"
-        if bad
-        else f"{len(outcomes)} lanes passed in {total:.0f} s"
-    )
+    how = f"{bad} bad" if bad else "all passed"
+    print(f"{len(outcomes)} lanes in {seconds:.0f} s, {how}; the cores were in use for {busy:.0%} of it")
     return 1 if bad else 0
 
 
