@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from outlast.folder import layout, records, zone_records
+from outlast.folder import layout, records, sweep_records, zone_records
 from outlast.spec import spec
 from outlast.spec.record import FORMAT
 from tests.project.project_files import ROOT
@@ -20,13 +20,16 @@ LITERALS = set(re.findall(r"`([^`\n]+)`", PAGE))
 STORED = [value for value in vars(records).values() if dataclasses.is_dataclass(value)]
 STORED += [value for value in vars(spec).values() if dataclasses.is_dataclass(value)]
 STORED += [value for value in vars(zone_records).values() if dataclasses.is_dataclass(value)]
+STORED += [value for value in vars(sweep_records).values() if dataclasses.is_dataclass(value)]
+PARSERS = ("index_parts", "cell_id", "cell_parts", "claim_parts", "_turn", "job", "dataclass")
 CLOSED_SETS = [records.State, records.Cause, spec.TargetKind]
 
 
 def key_names() -> list[str]:
     functions = [name for name, value in vars(layout).items() if inspect.isfunction(value)]
     methods = [name for name in vars(layout.JobKeys) if not name.startswith("_")]
-    return [name for name in {*functions, *methods} if name not in ("index_parts", "job", "dataclass")]
+    methods += [name for name in vars(layout.SweepKeys) if not name.startswith("_")]
+    return [name for name in {*functions, *methods} if name not in PARSERS]
 
 
 @pytest.mark.parametrize("name", sorted(key_names()))
@@ -64,6 +67,21 @@ def test_the_keys_look_as_the_document_says() -> None:
         assert shape in LITERALS
         pattern = re.sub(r"<path>", ".+", re.sub(r"<(?!path>)[a-z ]+>", "[^/]+", shape))
         assert re.fullmatch(f"jobs/j/{pattern}", key), (shape, key)
+
+
+def test_the_keys_of_a_sweep_look_as_the_document_says() -> None:
+    keys = layout.SweepKeys("j")
+    made = {
+        "grids/<number>.json": keys.grid(1),
+        "claims/<launch>/<cell>-<n>": keys.claim(1, 21, 2),
+        "rows/<machine>-<number>": keys.row_segment("1a2b-0-1", 1),
+        "trials/<cell>.json": keys.trial(21, 1),
+        "rungs/<turn>/<cell>-<step>=<value>,...": keys.rungs(1) + "000021-4=0.5,...",
+        "cells/<cell>/": layout.CellKeys("j", 21).root,
+    }
+    for shape, key in made.items():
+        assert shape in LITERALS
+        assert re.fullmatch("jobs/j/" + re.sub(r"<[a-z]+>", "[^/]+", shape), key), (shape, key)
 
 
 def test_the_document_names_the_current_format() -> None:
