@@ -168,3 +168,14 @@ def test_a_network_without_a_part_in_the_region_is_refused_and_one_that_fits_is_
     assert "network `small` has nothing in `us-central1`" in refused(user, "--network", "small").err
     for network in ("default", "projects/emulated/global/networks/default", "regions/us-central1/subnetworks/default"):
         assert planned(user, "--network", network)["rented"]["network"] == network
+
+
+def test_a_plan_says_which_prices_are_estimates(user: User) -> None:
+    assert planned(user)["estimated"] == []
+    assert planned(user, "--region", "us-east1")["estimated"] == ["machine", "disk"]
+    assert planned(user, "--region", "us-east1", "--gpus", "L4")["estimated"] == ["disk"]
+    user.write("train.py", "")
+    words = ("run", "--dry-run", "--on", "compute", "--bucket", "plans", "--region", "us-east1")
+    said = user.outlast(*words, "train.py")
+    assert re.search(r"machine: 0\.[0-9]+ USD an hour, by the list of [0-9-]+, an estimate", said.out), said.out
+    assert "in `us-east1` the price of the machine is an estimate" in said.err

@@ -41,6 +41,12 @@ def command(project: str, fix: bool, home: str | None, as_json: bool) -> int:
         note(f"home `{url}` was left out: {why}")
     for name, why in found.failed.items():
         note(f"`{name}` could not be removed: {why}")
+    if found.usd_per_hour:
+        from outlast.catalog.answers import stale
+        from outlast.catalog.table import catalog
+
+        if old := stale(catalog(world.environ), world.clock.now()):
+            note(old)
     if as_json:
         put_json(_document(found))
     else:

@@ -150,6 +150,7 @@ def launch_document(spec: Spec, launch: Launch) -> dict[str, Any]:
         "max_cost_usd": spec.max_cost_usd,
         "rented": plain(launch.machine.rented) if launch.machine.rented else None,
         "prices": prices(launch.machine),
+        "estimated": list(estimated(launch.machine)),
         "resources": [plain(one) for one in resources_of(spec.engine, launch)],
     }
 
@@ -186,7 +187,8 @@ def _print_launch(spec: Spec, launch: Launch) -> None:
     listed = prices(launch.machine)
     as_of = listed.pop("as_of", "")
     for part, usd in listed.items():
-        put(f"  {part}: {usd:.4f} USD an hour, by the list of {as_of}")
+        guess = ", an estimate" if part in estimated(launch.machine) else ""
+        put(f"  {part}: {usd:.4f} USD an hour, by the list of {as_of}{guess}")
     put(f"  {limit_words(launch.machine, launch.workers, spec.max_run_seconds, spec.max_cost_usd)}")
     for one in resources_of(spec.engine, launch):
         put(f"make {one.kind} {one.name} in {one.place}")
@@ -204,3 +206,13 @@ def prices(machine: Machine) -> dict[str, Any]:
 
     price = quoted(machine, machine.rented.regions[0], spot=machine.rented.spot)
     return {} if price is None else {**price.parts(), "as_of": catalog().dated}
+
+
+def estimated(machine: Machine) -> tuple[str, ...]:
+    """Those parts whose price stands in no list that was read."""
+    from outlast.jobs.rent import quoted
+
+    if machine.rented is None:
+        return ()
+    price = quoted(machine, machine.rented.regions[0], spot=machine.rented.spot)
+    return price.estimated if price is not None else ()
