@@ -70,6 +70,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "emulator_vertex": ("emulator_vertex",),
     "compute": ("compute",),
     "vertex": ("vertex",),
+    "sweep": ("sweep",),
     "sweep_killed": ("sweep_killed",),
     "sweep_search": ("sweep_search",),
     "examples": ("examples",),

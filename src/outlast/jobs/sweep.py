@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from outlast.bundle.record import read_bundle
 from outlast.errors import KeyMissing, UsageError
 from outlast.folder.cells import Cells
 from outlast.folder.layout import SweepKeys
@@ -131,11 +134,24 @@ def look_again(world: World, planned: Plan, asked: SweepAsked) -> Again | None:
         spec,
         previous,
         running=not head.state.final,
-        changed_code=head.bundle != planned.spec.bundle,
+        changed_code=_is_other_code(planned, head.bundle, asked.where),
         new=_new(cells, planned.spec.args, asked, count_cells(asked)),
         rows=rows,
         missing=len(cells) - len(rows),
     )
+
+
+def _is_other_code(planned: Plan, before: str, where: str) -> bool:
+    """The file that says which cells there are may lie beside the code, and is none of it."""
+    if planned.spec.bundle == before:
+        return False
+    path = Path(where).absolute()
+    root = Path(planned.asked.directory).absolute()
+    own = os.fsencode(path.relative_to(root)) if path.is_relative_to(root) else b""
+    old, new = (dict(read_bundle(planned.home.store, digest).files) for digest in (before, planned.spec.bundle))
+    old.pop(own, None)
+    new.pop(own, None)
+    return old != new
 
 
 def submit_again(world: World, planned: Plan, asked: SweepAsked, again: Again, rerun: str) -> None:

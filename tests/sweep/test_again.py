@@ -1,0 +1,160 @@
+"""The same named sweep again: only what is missing is done, and what has changed is asked about."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from random import Random
+
+from outlast.folder.home import Home
+from outlast.folder.layout import SweepKeys
+from outlast.folder.sweep_records import Grid
+from outlast.store.registry import open_store
+from tests.cli.user import Said, Terminal, User
+from tests.sweep.conftest import done
+
+
+def sweep(user: User, grid: str, *options: str, args: tuple[str, ...] = ()) -> Said:
+    user.write("grid.json", grid)
+    return user.outlast("run", "--sweep", "grid.json", "--name", "lr", *options, "train.py", "--", *args)
+
+
+def launches(user: User) -> int:
+    return len(list((user.home / "jobs/lr/launches").iterdir()))
+
+
+def test_a_sweep_that_is_done_is_not_done_again(user: User) -> None:
+    assert sweep(user, '{"lr": [0.5, 0.2]}').code == 0
+    said = sweep(user, '{"lr": [0.2, 0.5]}', "--json")
+    assert said.code == 0, said.err
+    assert "nothing of sweep `lr` is missing: all 2 cells are done" in said.err
+    assert json.loads(said.out)["cells"]["done"] == 2
+    assert launches(user) == 1
+    assert sorted(done(user)) == ["0.2 1", "0.5 1"]
+
+
+def test_more_cells_are_added_and_only_they_are_run(user: User) -> None:
+    assert sweep(user, '{"lr": [0.5, 0.2]}').code == 0
+    rehearsed = sweep(user, '{"lr": [0.2, 0.9]}', "--dry-run")
+    assert "1 of 3 cells, 1 worker" in rehearsed.err
+    assert launches(user) == 1
+    said = sweep(user, '{"lr": [0.2, 0.9]}')
+    assert said.code == 0, said.err
+    assert "1 of 3 cells, 1 worker (one for each cell)" in said.err
+    assert sorted(done(user)) == ["0.2 1", "0.5 1", "0.9 1"]
+    shown = user.outlast("show", "lr", "--json").json["cell_list"]
+    assert [cell["params"]["lr"] for cell in shown] == [0.5, 0.2, 0.9]
+    assert user.outlast("logs", "lr.3").out.startswith("lr 0.9 depth 1 step 0")
+
+
+def test_changed_code_asks_which_cells_to_begin_again(user: User) -> None:
+    grid = '{"depth": [1, 2]}'
+    failing = ("--fails", "2")
+    assert sweep(user, grid, args=failing).code == 1
+    user.write("train.py", (user.work / "train.py").read_text() + "\n# changed\n")
+
+    said = sweep(user, grid, args=failing)
+    assert said.code == 2
+    assert "has changed since 2 cells ended" in said.err
+    assert "`--rerun none` only those that are missing" in said.err
+    assert launches(user) == 1
+
+    said = sweep(user, grid, "--rerun", "none", args=failing)
+    assert said.code == 1, "as it ended"
+    assert "1 of them without success" in said.err
+    assert launches(user) == 1
+
+    (user.root / "mended").touch()
+    asked = Terminal(user, "run", "--sweep", "grid.json", "--name", "lr", "train.py", "--", *failing, columns=200)
+    asked.read_until(b"begin which of them again? [failed/all/none] ")
+    asked.press(b"failed\n")
+    assert asked.wait() == 0, asked.seen
+    assert done(user) == ["0.1 1", "0.1 2"]
+
+    assert sweep(user, grid, "--rerun", "all", args=failing).code == 0
+    assert sorted(done(user)) == ["0.1 1", "0.1 1", "0.1 2", "0.1 2"]
+    rows = user.outlast("results", "lr", "--json").json
+    assert [row["attempts"] for row in rows] == [1, 1], "a new turn has nothing of the one before"
+
+
+def test_cells_that_failed_are_done_again_without_a_question_where_the_code_is_the_same(user: User) -> None:
+    assert sweep(user, '{"depth": [1, 2]}', args=("--fails", "2")).code == 1
+    (user.root / "mended").touch()
+    said = sweep(user, '{"depth": [1, 2]}', args=("--fails", "2"))
+    assert said.code == 0, said.err
+    assert done(user) == ["0.1 1", "0.1 2"]
+
+
+def test_a_running_sweep_says_what_it_cannot_take_up(user: User) -> None:
+    held = ("--gate", str(user.root / "gate"))
+    grid = '{"lr": [0.5, 0.2]}'
+    assert sweep(user, grid, "--detach", args=held).code == 0
+    assert "has no room for 1 more cell" in sweep(user, '{"lr": [0.5, 0.7]}', "--detach", args=held).err
+    assert "`--rerun all` begins what has ended" in sweep(user, grid, "--rerun", "all", "--detach", args=held).err
+    same = sweep(user, grid, "--detach", "--json", args=held)
+    assert same.code == 0, same.err
+    assert "was there already, and goes on" in same.err
+    script = (user.work / "train.py").read_text()
+    user.write("train.py", script + "\n# changed\n")
+    assert "began with other code" in sweep(user, grid, "--detach", args=held).err
+    user.write("train.py", script)
+    (user.root / "gate").touch()
+    assert sweep(user, grid, args=held).code == 0
+    assert launches(user) == 1
+    assert sorted(done(user)) == ["0.2 1", "0.5 1"]
+
+
+def test_cells_that_a_killed_submit_has_written_down_are_done_by_the_next_one(user: User) -> None:
+    assert sweep(user, '{"lr": [0.5]}').code == 0
+    folder = Home(open_store(str(user.home)), Random(1)).folder("lr")
+    first = folder.read(Grid, SweepKeys("lr").grid(1))
+    document = json.dumps({"lr": [0.7]}) if isinstance(first.document, str) else {"lr": [0.7]}
+    assert folder.create(SweepKeys("lr").grid(2), Grid(2, 2, 1, document))
+    said = sweep(user, '{"lr": [0.5, 0.8]}')
+    assert said.code == 0, said.err
+    assert sorted(done(user)) == ["0.5 1", "0.7 1", "0.8 1"]
+
+
+def test_half_a_submit_with_other_cells_is_not_taken_for_this_one(user: User) -> None:
+    assert sweep(user, '{"lr": [0.5]}').code == 0
+    for name in ("head.json~1", "head.json~2"):
+        (user.home / "jobs/lr" / name).unlink()
+    said = sweep(user, '{"lr": [0.9]}')
+    assert said.code == 2
+    assert "was submitted with other cells before" in said.err
+
+
+def test_a_job_that_is_no_sweep_keeps_its_name(user: User) -> None:
+    assert user.outlast("run", "--job-id", "lr", "train.py").code == 0
+    said = sweep(user, '{"lr": [0.5]}')
+    assert said.code == 2
+    assert "it is no sweep" in said.err
+
+
+def test_prune_keeps_the_code_of_every_commit_that_a_sweep_goes_over(user: User) -> None:
+    repository = user.root / "repository"
+    repository.mkdir()
+    script = (user.work / "train.py").read_text()
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *words], cwd=repository, check=True)
+
+    git("init", "-q")
+    for tag, rate in (("one", "0.5"), ("two", "0.25")):
+        (repository / "train.py").write_text(script.replace("lr: float = 0.1", f"lr: float = {rate}"))
+        git("add", "train.py")
+        git("commit", "-q", "-m", tag)
+        git("tag", tag)
+    words = ("run", "--git", f"{repository}@{{one,two}}", "--name", "refs", "train.py")
+    said = user.outlast(*words)
+    assert said.code == 0, said.err
+    assert sorted(done(user)) == ["0.25 1", "0.5 1"]
+    rows = user.outlast("results", "refs", "--json").json
+    assert [row["params"] for row in rows] == [{"ref": "two"}, {"ref": "one"}]
+
+    bundles = sorted(path.name for path in (user.home / "bundles").iterdir())
+    assert user.outlast("prune", "--yes").code == 0
+    assert sorted(path.name for path in (user.home / "bundles").iterdir()) == bundles
+    said = user.outlast(*words[:-1], "--rerun", "all", "train.py")
+    assert said.code == 0, said.err
+    assert sorted(done(user)) == ["0.25 1", "0.25 1", "0.5 1", "0.5 1"]
