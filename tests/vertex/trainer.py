@@ -39,14 +39,15 @@ def until(condition: Callable[[], object], what: str) -> None:
 class Trainer:
     user: User
     emulator: Running
+    bucket: str = BUCKET
 
     def ready(self, *roles: str) -> None:
         """The containers' account has these roles on the project, and nothing else."""
         account = {"email": RUNNER, "roles": list(roles or ("roles/storage.objectAdmin",))}
         assert self.emulator.call("POST", "/_emulator/iam/service-accounts", account).status == 200
-        self.emulator.make_bucket(BUCKET)
+        self.emulator.make_bucket(self.bucket)
         self.user.env.update(self.emulator.variables)
-        self.user.env["OUTLAST_HOME"] = f"gs://{BUCKET}"
+        self.user.env["OUTLAST_HOME"] = f"gs://{self.bucket}"
 
     def train(self, *, steps: int = 10, pause: float = 0.05) -> None:
         self.user.write("train.py", STEPS.format(steps=steps, pause=pause))
@@ -64,7 +65,7 @@ class Trainer:
 
     def head(self, job: str) -> dict[str, Any]:
         """As it stands in the bucket: nobody looks after the job by this."""
-        return dict(json.loads(self.emulator.get(BUCKET, f"jobs/{job}/head.json", alt="media").body))
+        return dict(json.loads(self.emulator.get(self.bucket, f"jobs/{job}/head.json", alt="media").body))
 
     def shown(self, job: str) -> dict[str, Any]:
         said = self.user.outlast("show", "--json", job)
@@ -86,7 +87,7 @@ class Trainer:
         return [one for one in found if one["display_name"] == job]
 
     def output(self, job: str, name: str) -> bytes:
-        return self.emulator.get(BUCKET, f"jobs/{job}/outputs/{name}", alt="media").body
+        return self.emulator.get(self.bucket, f"jobs/{job}/outputs/{name}", alt="media").body
 
     def paid_for(self) -> list[str]:
         """Machines, not buckets."""

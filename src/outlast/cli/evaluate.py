@@ -51,6 +51,7 @@ class EvaluateCommand(Command):
 @click.option("--detach", is_flag=True, help="Return when the evaluation is submitted; it goes on by itself.")
 @click.option("--name", metavar="NAME", help="What to call it; the trained job's name and `-eval` if not said.")
 @click.option("--job-id", metavar="ID", help="Its id; the same id again is the same job.")
+@click.option("--train-folder", hidden=True)
 @click.option("--label", "-l", "labels", multiple=True, metavar="K=V", help="A label, to find it by; repeatable.")
 @machine_options
 @setting_option("retries", "N", "How often to start again when the script itself fails; 0 if not said.")
@@ -94,6 +95,9 @@ def _wanted(world: World, words: tuple[str, ...], given: dict[str, Any]) -> tupl
             hint=f"`outlast evaluate {words[0]} {words[1]} -- {words[2]}`",
         )
     job: str | None
+    if older := given.pop("train_folder"):  # as an older tool named it
+        say(f"note: `--train-folder {shown(older)}` is `outlast evaluate {shown(older)}`")
+        words = (older if "://" in older else f"gs://{older}", *words)
     job, target = (*words, "", "")[:2]
     if len(words) == 1 and words[0].endswith(SUFFIXES):
         job, target = "", words[0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from outlast.cli.app import Command
+from outlast.cli.edge import note
 from outlast.cli.options import NUMBER, cell_argument, home_option, job_argument, json_option, whole
 from outlast.errors import EXIT_DONE, UsageError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     metavar="S",
     help="Seconds between two looks with -f; as the home likes it if not said.",
 )
+@click.option("--job-id", hidden=True)
 @home_option
 @json_option
 def command(
@@ -35,6 +37,7 @@ def command(
     follow: bool,
     attempt: int | None,
     polling_interval: float | None,
+    job_id: str | None,
     home: str | None,
     as_json: bool,
 ) -> int:
@@ -53,6 +56,9 @@ def command(
     from outlast.jobs.world import system_world
     from outlast.results.logs import read_log
 
+    if job_id is not None:  # as an older tool wanted it, which went on for ever
+        note(f"`--job-id {job_id}` is `outlast logs -f {job_id}`")
+        job, follow = job or job_id, True
     if polling_interval is not None and not follow:
         raise UsageError(
             "`--polling-interval` is how often `-f` looks, and without `-f` the log is read once",

@@ -7,12 +7,14 @@ becomes code. It needs a Python of any image's and nothing else.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import sys
 import tempfile
 import threading
 import urllib.request
+import zipfile
 from typing import Any
 
 IMAGE = "/opt/outlast/agent"
@@ -37,17 +39,17 @@ def main() -> None:
 
 
 def _placed(told: dict[str, Any]) -> str:
-    """The agent of the home, as a file of this container's: Python imports from it."""
+    """The agent of the home, unpacked: Python imports from it, and the trainer's library is in it."""
     if not told.get("agent"):
         _end("this image has no agent, and the launch names none")
     data = _fetched(told)
     digest = str(told["agent"]).rpartition("%2F")[2]
     if hashlib.sha256(data).hexdigest() != digest:
         _end("the agent in the home is not the one that was meant")
-    path = f"{tempfile.mkdtemp(prefix='outlast-agent-')}/{digest}.zip"
-    with open(path, "wb") as file:
-        file.write(data)
-    return path
+    root = tempfile.mkdtemp(prefix="outlast-agent-")
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        packed.extractall(root)
+    return root
 
 
 def _fetched(told: dict[str, Any]) -> bytes:
