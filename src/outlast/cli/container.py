@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from outlast.cli.environment_options import environment_asked, environment_flags
 from outlast.cli.options import cloud_key_option, json_option
 from outlast.cli.progress import shown_progress
 from outlast.cli.setting_option import setting_option
-from outlast.cli.terminal import put_json, say
+from outlast.cli.terminal import put, put_json, say
 from outlast.cli.words import count, duration, size
 from outlast.errors import EXIT_DONE, UsageError
 
@@ -59,11 +60,13 @@ def build_command(target: str, as_json: bool, **given: Any) -> int:
     Base image, packages, each --dir and the code are layers of their own, named by content: what the registry has is not sent again, and
     the same inputs make the same image on every computer. Printed is its name, `HOST/PATH@sha256:...`.
     """
+    from outlast.cli.container_again import Observer
     from outlast.jobs.container_build import build_image
     from outlast.jobs.world import system_world
 
     world = system_world()
     begun_at = world.clock.monotonic()
+    observer = Observer(sys.argv[1:], given["dirs"])
     asked = _asked(world, target, given)
     with shown_progress() as on_progress:
         made = build_image(world, asked, on_progress)
@@ -71,7 +74,8 @@ def build_command(target: str, as_json: bool, **given: Any) -> int:
     if as_json:
         put_json(_row(made))
     else:
-        click.echo(made.image.reference)
+        put(made.image.reference)
+        observer.remember(asked, made, f"{made.image.reference}\n")
     return EXIT_DONE
 
 

@@ -83,10 +83,10 @@ class _Build:
         name = f"images/{self._key(base)}"
         known = None if self.anew else self.kept.recall(name)
         if known is not None and self._is_there(known):
-            return self._built(known)
-        from outlast.container.manifest import compose, read_base
+            return self._built(known, base.digest)
+        from outlast.container.manifest import compose
 
-        read = read_base(self._from(base), base, self.inputs.platform)
+        read = self._read_base(base)
         self._check_python(read)
         layers = [(one.name, self.kept.layer(one, anew=self.anew)) for one in self.inputs.layers()]
         manifest, config = compose(read, layers, self._settings(), self.inputs.platform)
@@ -94,7 +94,7 @@ class _Build:
         self._push(read, [layer for _, layer in layers], config, manifest)
         record = {"digest": digest, "base": str(read.reference), "layers": len(layers) + len(read.layers)}
         self.kept.remember(name, record)
-        return self._built(record)
+        return self._built(record, base.digest)
 
     def _key(self, base: Reference) -> str:
         inputs = self.inputs
@@ -118,10 +118,16 @@ class _Build:
             return all(self.registry.manifest_digest(path, tag) == digest for tag in self.inputs.tags)
         return self.registry.manifest_digest(path, digest) == digest
 
-    def _built(self, record: dict[str, Any]) -> Built:
+    def _built(self, record: dict[str, Any], base_tag: str) -> Built:
         at = replace(self.inputs.repository, digest=str(record["digest"]))
         return Built(
-            str(at), at.digest, str(record["base"]), self.pushed_layers, self.pushed_bytes, int(record["layers"])
+            reference=str(at),
+            digest=at.digest,
+            base=str(record["base"]),
+            base_tag=base_tag,
+            pushed_layers=self.pushed_layers,
+            pushed_bytes=self.pushed_bytes,
+            layers=int(record["layers"]),
         )
 
     # The base.
@@ -137,7 +143,7 @@ class _Build:
         if base.digest:
             return base
         name = f"bases/{key_of(str(base))}"
-        known = None if self.anew or _is_here(base.host) else self.kept.recall(name)
+        known = None if self.anew or is_here(base.host) else self.kept.recall(name)
         if known is not None and 0 <= self.clock.now() - float(known.get("asked_at") or 0) < TAG_SECONDS:
             return replace(base, digest=str(known["digest"]))
         source = self._from(base)
@@ -147,6 +153,18 @@ class _Build:
             digest = digest_of(data)
         self.kept.remember(name, {"digest": digest, "asked_at": self.clock.now()})
         return replace(base, digest=digest)
+
+    def _read_base(self, base: Reference) -> Base:
+        """Asked for once: what a digest names never changes."""
+        from outlast.container.manifest import base_record, read_base, recorded_base
+
+        name = f"bases/{key_of(str(base), self.inputs.platform)}"
+        known = None if self.anew else self.kept.recall(name)
+        found = recorded_base(known) if known is not None else None
+        if found is None:
+            found = read_base(self._from(base), base, self.inputs.platform)
+            self.kept.remember(name, base_record(found))
+        return found
 
     def _check_python(self, base: Base) -> None:
         version = base.variable("PYTHON_VERSION")
@@ -218,9 +236,8 @@ class _Build:
             self.registry.put_blob(path, layer.digest, layer.bytes, lambda: self.kept.chunks(layer.digest))
 
     def _send_config(self, digest: str, config: bytes) -> None:
-        path = self.inputs.repository.path
-        if not self.registry.has_blob(path, digest):
-            self.registry.put_blob(path, digest, len(config), lambda: (config,))
+        """Shorter than the question whether it is there would take."""
+        self.registry.put_blob(self.inputs.repository.path, digest, len(config), lambda: (config,))
 
     def _count(self, size: int) -> None:
         self.pushed_layers += 1
@@ -265,5 +282,5 @@ def _all_of(work: Sequence[Callable[[], None]]) -> None:
             done.result()
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
     return is_loopback(host.rpartition(":")[0] or host)

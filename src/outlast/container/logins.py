@@ -7,7 +7,6 @@ import binascii
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -113,6 +112,8 @@ def _by_helper(helper: str, name: str, environ: Mapping[str, str]) -> Login | No
     """As docker asks them: the server's name on stdin, JSON on stdout."""
     if not _HELPER.fullmatch(helper):
         return None
+    import subprocess  # most logins do without a helper
+
     command = [f"docker-credential-{helper}", "get"]
     try:
         done = subprocess.run(

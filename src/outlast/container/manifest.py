@@ -78,6 +78,29 @@ def read_base(registry: Registry, reference: Reference, platform: str) -> Base:
     return Base(named, tuple(blobs), config)
 
 
+def base_record(base: Base) -> dict[str, Any]:
+    """To be kept, and read by `recorded_base`."""
+    layers = [[one.digest, one.bytes, one.media_type] for one in base.layers]
+    return {
+        "reference": [base.reference.host, base.reference.path, base.reference.digest],
+        "layers": layers,
+        "config": base.config,
+    }
+
+
+def recorded_base(record: Mapping[str, Any]) -> Base | None:
+    """None: somebody else wrote it."""
+    try:
+        host, path, digest = map(str, record["reference"])
+        layers = tuple(Blob(str(one[0]), int(one[1]), str(one[2])) for one in record["layers"])
+        config = record["config"]
+        if len(config["rootfs"]["diff_ids"]) != len(layers):
+            return None
+    except (KeyError, TypeError, ValueError, IndexError):
+        return None
+    return Base(Reference(host, path, "", digest), layers, config)
+
+
 def _for_platform(document: Mapping[str, Any], platform: str, reference: Reference) -> str:
     found: dict[str, str] = {}
     for one in document.get("manifests") or ():

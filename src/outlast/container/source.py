@@ -62,6 +62,9 @@ class Built:
     base: str
     """The same of the base."""
 
+    base_tag: str = ""
+    """The digest that the base's tag had: of an index, where it has several platforms."""
+
     pushed_layers: int = 0
     pushed_bytes: int = 0
     """Of layers that the registry did not have, the base's too."""

@@ -46,6 +46,8 @@ class Image:
     built_base: bool = False
     """A builder made the base just now."""
 
+    inputs: ImageInputs | None = None
+
 
 def platform_of(capabilities_platform: str) -> str:
     """`linux-x86_64` -> `linux/amd64`."""
@@ -105,7 +107,7 @@ def image_for(
         clock=world.clock,
         on_progress=on_progress,
     )
-    return Image(made.reference, made, made.base, built_base=built_base)
+    return Image(made.reference, made, made.base, built_base=built_base, inputs=inputs)
 
 
 def inputs_for(

@@ -1,0 +1,83 @@
+"""Whether anything has changed since a build, by the stamps of all files that it may depend on: cheap, and on the safe side.
+
+Whoever is not sure builds: a build of what has not changed pushes nothing, and takes a few times as long.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+FILES_MAX = 20_000
+"""More are not looked at: then looking costs what it is to save."""
+
+SETTLED_NS = 50_000_000
+"""A file that was changed so lately might change once more within what its stamps can tell."""
+
+SKIPPED = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
+GIT_FILES = ("index", "HEAD", "config", "info/exclude")
+VOLATILE = frozenset({"_", "SHLVL", "OLDPWD", "COLUMNS", "LINES"})
+"""Variables that differ from one command of a shell to the next."""
+
+
+@dataclass(frozen=True)
+class Stamps:
+    digest: str
+    newest_ns: int
+
+
+def stamps_of(roots: Iterable[str], files: Iterable[str]) -> Stamps | None:
+    """Of everything below the roots, and of single files, there or not. None: nobody can tell."""
+    digest = hashlib.sha256()
+    newest = seen = 0
+    waiting = [os.path.abspath(root) for root in roots]
+    names = list(files)
+    while waiting:
+        directory = waiting.pop()
+        try:
+            with os.scandir(directory) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            return None
+        digest.update(f"{directory}\n".encode(errors="surrogateescape"))
+        if any(entry.name == "pyvenv.cfg" for entry in found):
+            names.append(os.path.join(directory, "pyvenv.cfg"))  # an environment: nothing in it is shipped
+            continue
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name == ".git":
+                    names += (os.path.join(entry.path, name) for name in GIT_FILES)
+                elif entry.name not in SKIPPED:
+                    waiting.append(entry.path)
+                continue
+            seen += 1
+            if seen > FILES_MAX or (entry.is_symlink() and entry.is_dir()):
+                return None
+            status = entry.stat()
+            newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
+            digest.update(_stamp(entry.path, status))
+    for name in names:
+        try:
+            status = os.stat(name)
+        except OSError:
+            digest.update(f"{name} -\n".encode(errors="surrogateescape"))
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
+            digest.update(_stamp(name, status))
+    return Stamps(digest.hexdigest(), newest)
+
+
+def _stamp(path: str, status: os.stat_result) -> bytes:
+    fields = (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    return f"{path} {fields}\n".encode(errors="surrogateescape")
+
+
+def command_key(arguments: Iterable[str], directory: str, environ: Mapping[str, str]) -> str:
+    """Of a command line as it was typed, where, and with which variables."""
+    parts = [directory, *arguments, ""]
+    parts += [f"{name}={value}" for name, value in sorted(environ.items()) if name not in VOLATILE]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
