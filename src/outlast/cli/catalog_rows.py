@@ -122,10 +122,10 @@ def _met(met: Row | None) -> str:
     if met["stockouts"]:
         parts.append(f"{met['stockouts']} stock-out{'s' if met['stockouts'] > 1 else ''}")
     if met["machines"]:
+        several = met["machines"] > 1
         taken = f", {met['taken']} taken away" if met["taken"] else ""
-        parts.append(
-            f"{met['machines']} machine{'s' if met['machines'] > 1 else ''}{taken}, {duration(met['lived_seconds_mean'])} each"
-        )
+        lived = f"{duration(met['lived_seconds_mean'])}{' each' if several else ''}"
+        parts.append(f"{met['machines']} machine{'s' if several else ''}{taken}, {lived}")
     if met["usd_per_hour"]:
         parts.append(f"at ${met['usd_per_hour']:.3f}")
     return "; ".join(parts)
