@@ -183,6 +183,7 @@ def test_bad_cells_are_ended_early_and_the_sweep_has_succeeded(user: User) -> No
     assert shown["state"] == "succeeded"
     head = user.outlast("show", "s.6", "--json").json
     assert head["state"] == "stopped"
+    assert "stopped early" in user.outlast("show", "s.6").out
     assert "told to leave (early)" in user.outlast("logs", "s.6").out
     run(user, "--early", "asha", "--metric", "loss", "train.py")
     assert len(rows(user)) == 7, "what was ended early is done: nothing is begun again"

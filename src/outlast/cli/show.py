@@ -218,6 +218,7 @@ def _since(status: Status) -> str:
     if status.head.ended_at is not None:
         took = duration(status.head.ended_at - status.launch.launched_at)
         code = f" with exit code {status.head.exit_code}" if status.head.exit_code else ""
+        code = " early" if status.head.early else code
         return f"{code} {age(status.head.ended_at, status.now)}, after {took}"
     last = status.attempts[-1][1] if status.attempts else None
     since = last.started_at if last is not None and last.ended_at is None else status.launch.launched_at
