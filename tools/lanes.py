@@ -71,6 +71,7 @@ DIRECTORIES: dict[str, tuple[str, ...]] = {
     "compute": ("compute",),
     "vertex": ("vertex",),
     "sweep": ("sweep",),
+    "sweep_compute": ("sweep_compute",),
     "sweep_killed": ("sweep_killed",),
     "sweep_search": ("sweep_search",),
     "examples": ("examples",),
@@ -90,6 +91,7 @@ SLEEPY = {
     "engines": 3,
     "gcs": 6,
     "linked": 4,
+    "sweep_compute": 6,
     "terminal": 3,
     "vertex": 4,
 }

@@ -223,10 +223,10 @@ class ComputeEngine:
             return LaunchState(Condition.BOOT_FAILED, heard.failed)
         machines = {rank: f"{launch.id}-{rank}-{boots.newest[rank]}" for rank in there if boots.is_up(rank)}
         running = tuple(machine for machine in machines.values() if machine not in self._taken)
+        if running and launch.independent:
+            return LaunchState(Condition.RUNNING, _idle(boots, there) or troubles.told(troubled), machines=running)
         if len(running) == launch.workers:
             return LaunchState(Condition.RUNNING, machines=running)
-        if running and launch.independent:
-            return LaunchState(Condition.RUNNING, _why(boots, there) or troubles.told(troubled), machines=running)
         if there:
             return LaunchState(Condition.STARTING, heard.waits or troubles.told(troubled), machines=running)
         lacking = any(one.code in troubles.CAPACITY for one in troubled)
@@ -401,12 +401,12 @@ def _some_may_come(managed: list[Document]) -> bool:
     return any(_is_there(one) or not any(it.final for it in troubles.of_managed([one])) for one in managed)
 
 
-def _why(boots: Boots, there: list[int]) -> str:
+def _idle(boots: Boots, there: list[int]) -> str:
     idle = sum(1 for rank in there if boots.is_idle(rank))
     if not idle:
         return ""
-    machines = f"{idle} of its machines" if idle > 1 else "one of its machines"
-    return f"{machines} has nothing to do, is paid for and may not leave its group; `outlast init` gives that right"
+    machines = f"{idle:,} of its machines have" if idle > 1 else "one of its machines has"
+    return f"{machines} nothing to do, but may not leave: `outlast init` gives that right; until the end it is paid for"
 
 
 def _rented(launch: Launch) -> Rented:

@@ -1,0 +1,77 @@
+"""A sweep's money holds with nobody there; stopped, it saves; resumed, it goes on with fresh machines and what is missing."""
+
+from __future__ import annotations
+
+import re
+
+from tests.sweep_compute.sweeper import Sweeper, chain, until
+
+
+def usd_per_hour(sweeper: Sweeper) -> float:
+    said = sweeper.user.outlast("run", "--on", "compute", "--dry-run", "--json", "train.py")
+    assert said.code == 0, said.err
+    return float(said.json["spec"]["machine"]["rented"]["usd_per_hour"])
+
+
+def test_a_sweep_that_runs_out_of_money_ends_by_itself_and_goes_on_with_more(sweeper: Sweeper) -> None:
+    """A share of two minutes pays for a boot and one cell; both together have not enough for a third boot."""
+    sweeper.user.write("train.py", "pass\n")
+    limit = usd_per_hour(sweeper) * 2 * 118 / 3600
+    cells = {"seed": list(range(4)), "pause": 2}
+    said = sweeper.sweep("lr", cells, "--parallel", "2", "--max-cost", f"{limit:.6f}")
+    assert said.code == 0, said.err
+    head = sweeper.wait_for_end("lr")
+    assert head["state"] == "expired" and "cells have not been begun" in head["reason"], head
+    sweeper.wait_until_nothing_is_paid_for()
+    done = sweeper.rows("lr")
+    assert 0 < len(done) < 4 and all(row.state == "succeeded" for row in done.values())
+    assert sweeper.usd_of_machines() <= sum(row.usd for row in done.values()) <= limit
+
+    refused = sweeper.user.outlast("resume", "--detach", "lr")
+    assert refused.code == 2 and "pays for no work" in refused.err, refused.err
+    more = re.search(r"--max-cost (\d+)", refused.err)
+    assert more is not None
+    said = sweeper.user.outlast("resume", "--detach", "--max-cost", more[1], "lr")
+    assert said.code == 0, said.err
+    assert sweeper.wait_for_end("lr")["state"] == "succeeded"
+    sweeper.wait_until_nothing_is_paid_for()
+    rows = sweeper.rows("lr")
+    assert sorted(rows) == list(range(1, 5)) and {row.launch for row in rows.values()} == {1, 2}
+    assert all(rows[cell] == row for cell, row in done.items()), "what was done is not done again"
+
+
+def test_more_machines_than_its_money_pays_for_are_refused(sweeper: Sweeper) -> None:
+    said = sweeper.sweep("lr", {"seed": list(range(40))}, "--parallel", "40", "--max-cost", "0.05")
+    assert said.code == 2 and "divided among 40 machines" in said.err and "--parallel" in said.err, said.err
+    assert not sweeper.rented()
+
+
+def test_stop_lets_every_running_cell_save_and_resume_goes_on_with_fresh_machines(sweeper: Sweeper) -> None:
+    cells = {"seed": list(range(5)), "steps": 40, "pause": 0.2}
+    said = sweeper.sweep("lr", cells, "--parallel", "2")
+    assert said.code == 0, said.err
+    until(lambda: len(sweeper.claims("lr")) == 2, "two are begun")
+    begun = sorted(sweeper.claims("lr"))
+    until(lambda: all(sweeper.has_saved("lr", cell) for cell in begun), "both have saved something")
+    stopped = sweeper.user.outlast("stop", "lr")
+    assert stopped.code == 0, stopped.err
+    assert sweeper.head("lr")["state"] == "stopped"
+    sweeper.wait_until_nothing_is_paid_for()
+    assert {cell: row.state for cell, row in sweeper.rows("lr").items()} == dict.fromkeys(begun, "stopped")
+    steps = {}
+    for cell in begun:
+        (attempt,) = sweeper.cell("lr", cell).attempts.values()
+        assert attempt.committed_step is not None and attempt.step is not None
+        assert attempt.committed_step >= attempt.step, "all that it did is saved"
+        steps[cell] = attempt.committed_step
+
+    said = sweeper.user.outlast("resume", "--detach", "lr")
+    assert said.code == 0, said.err
+    assert sweeper.wait_for_end("lr")["state"] == "succeeded"
+    sweeper.wait_until_nothing_is_paid_for()
+    assert sorted(sweeper.rows("lr")) == [1, 2, 3, 4, 5]
+    for cell in begun:
+        attempts = list(sweeper.cell("lr", cell).attempts.values())
+        assert attempts[1].resumed_from_step == steps[cell] and attempts[1].machine != attempts[0].machine
+    assert [sweeper.output("lr", cell) for cell in range(1, 6)] == [chain(seed, 40) for seed in range(5)]
+    assert "nothing is paid for" in sweeper.user.outlast("audit").err
