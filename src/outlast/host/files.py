@@ -108,6 +108,24 @@ def remove(path: Path) -> None:
         remove_tree(path)
 
 
+def make_empty(path: Path) -> None:
+    """A private directory without anything in it: the one that is there, if it is one."""
+    try:
+        os.mkdir(path, 0o700)
+        return
+    except FileExistsError:
+        pass
+    try:
+        if not path.is_symlink():
+            _empty(os.fspath(path))
+            os.chmod(path, 0o700)
+            return
+    except OSError:
+        pass  # what is not a directory, or may not be changed: another way, and a new one
+    remove(path)
+    os.mkdir(path, 0o700)
+
+
 def remove_tree(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)  # rmtree would open it, and wait for whoever writes into a pipe
@@ -130,13 +148,17 @@ def remove_tree(path: Path) -> None:
 
 def _remove_below(path: str) -> None:
     """A third of the calls that `shutil.rmtree` makes; nobody changes what is removed here meanwhile."""
+    _empty(path)
+    os.rmdir(path)
+
+
+def _empty(path: str) -> None:
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 _remove_below(entry.path)
             else:
                 os.unlink(entry.path)
-    os.rmdir(path)
 
 
 def sync_directory(path: Path) -> None:

@@ -27,9 +27,14 @@ STAYS = frozenset(
         "machine.log",
         "orders",
         "tidings",
+        "reserve",
+        "run",
+        "work",
+        "spool",
+        "taken",
     }
 )
-"""What is the machine's. All else is of the cell that it was at."""
+"""What is the machine's, and the directories that every attempt empties before it begins. All else is of the cell that it was at."""
 
 
 class MachineBench:

@@ -34,10 +34,9 @@ class Places:
         """As for a first attempt: empty."""
         self._restoring = False
         self._told.clear()
-        for path in (self.paths.run, self.paths.work, self.paths.spool, self.paths.taken):
-            files.remove(path)
+        files.remove(self.paths.taken)
         for path in (self.paths.run, self.paths.work, self.paths.spool):
-            path.mkdir(mode=0o700)
+            files.make_empty(path)
 
     def make(self) -> None:
         """After the working directory has been filled: the bundle may bring them along."""
