@@ -60,7 +60,7 @@ def _without_last_comma(found: re.Match[str]) -> str:
     at = found.start() - 1
     while at >= 0 and found.string[at].isspace():
         at -= 1
-    return "," if at < 0 or found.string[at] in "[{,:" else " "
+    return "," if at < 0 or found.string[at] in "[{" else " "
 
 
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
