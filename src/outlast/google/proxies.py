@@ -11,7 +11,8 @@ NEVER = (*LOOPBACK, "169.254.169.254", "metadata.google.internal", "metadata")
 
 
 def is_loopback(host: str | None) -> bool:
-    return host is not None and (host in LOOPBACK or host.startswith("127."))
+    """An address: `127.0.0.1.example.com` is a name, and anybody's."""
+    return host is not None and (host in LOOPBACK or (host.startswith("127.") and host.replace(".", "").isdigit()))
 
 
 def proxy_for(url: str, environ: Mapping[str, str]) -> str:

@@ -1,0 +1,114 @@
+"""A build that is typed again with nothing changed is seen to be one; whatever may have changed is built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from outlast.container.unchanged import command_key, stamps_of
+from tests.cli.user import Said, User
+from tests.containers.registry_server import serving
+
+SECONDS_MAX = 120.0
+
+
+@pytest.fixture
+def project(user: User) -> User:
+    user.write("train.py", "import tool\nprint('one')\n")
+    user.write("requirements.txt", "tool\n")
+    return user
+
+
+def build(user: User, *options: str, **changes: str) -> Said:
+    said = user.outlast("container", "build", "train.py", *options, **changes)
+    assert said.code == 0, said.err
+    return said
+
+
+def built_again(user: User, *options: str, **changes: str) -> Said:
+    """Until the stamps of the files are old enough to be believed."""
+    give_up_at = time.monotonic() + SECONDS_MAX
+    while "nothing has changed" not in (said := build(user, *options, **changes)).err:
+        assert time.monotonic() < give_up_at
+    return said
+
+
+def test_no_change_is_answered_by_the_registry_alone(project: User) -> None:
+    first = build(project).out
+
+    said = built_again(project)
+
+    assert said.out == first
+    assert "nothing to push" in said.err
+
+
+def same_size_same_time(user: User) -> None:
+    path = user.work / "train.py"
+    status = path.stat()
+    path.write_text(path.read_text().replace("one", "two"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def another_file(user: User) -> None:
+    user.write("more/new.py", "")
+
+
+def no_file(user: User) -> None:
+    (user.work / "more.py").unlink()
+
+
+def another_setting(user: User) -> None:
+    user.write(".outlastignore", "more.py\n")
+
+
+@pytest.mark.parametrize("change", [same_size_same_time, another_file, no_file, another_setting])
+def test_whatever_changes_is_built(project: User, change: Callable[[User], None]) -> None:
+    project.write("more.py", "")
+    first = built_again(project).out
+
+    change(project)
+    said = build(project)
+
+    assert "nothing has changed" not in said.err
+    assert said.out != first
+
+
+def test_an_image_that_is_gone_from_its_registry_is_pushed_again(project: User, tmp_path: Path) -> None:
+    with serving(tmp_path / "forgetful") as first:
+        place = f"{first.host}/me"
+        image = built_again(project, OUTLAST_REGISTRY=place).out
+    shutil.rmtree(tmp_path / "forgetful" / "docker")
+    with serving(tmp_path / "forgetful", port=int(first.host.rpartition(":")[2])) as second:
+        said = build(project, OUTLAST_REGISTRY=place)
+
+        assert "nothing has changed" not in said.err
+        assert said.out == image
+        assert second.inspect(image.strip())["Layers"]
+
+
+def test_stamps_tell_of_names_contents_and_what_they_cannot_tell(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_text("1")
+    before = stamps_of([str(tmp_path)], [])
+
+    assert before == stamps_of([str(tmp_path)], [])
+    assert before != stamps_of([str(tmp_path)], [str(tmp_path / "missing")])
+    os.rename(tmp_path / "a" / "x", tmp_path / "a" / "y")
+    assert stamps_of([str(tmp_path)], []) != before
+    os.symlink(tmp_path / "a", tmp_path / "b")
+    assert stamps_of([str(tmp_path)], []) is None, "what a link to a directory leads to is not looked at"
+    assert stamps_of([str(tmp_path / "none")], []) is None
+
+
+def test_a_command_is_another_one_with_other_variables_or_elsewhere() -> None:
+    key = command_key(["container", "build"], "/a", {"X": "1", "_": "python", "SHLVL": "1"})
+
+    assert key == command_key(["container", "build"], "/a", {"X": "1", "_": "bash", "SHLVL": "2"})
+    assert key != command_key(["container", "build"], "/b", {"X": "1"})
+    assert key != command_key(["container", "build"], "/a", {"X": "2"})
+    assert key != command_key(["container", "build", "x"], "/a", {"X": "1"})
