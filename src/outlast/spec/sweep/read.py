@@ -74,7 +74,8 @@ def _yaml(text: str, where: str) -> Any:
     try:
         return read_yaml(text)
     except YamlError as error:
-        raise UsageError(f"`{where}` {error}", hint="what YAML is read is in docs/guides/configuration.md") from None
+        hint = 'keys with brackets stand in quotes, `"[a,b]": [[1, 2]]`; what YAML is read is in docs/guides/configuration.md'
+        raise UsageError(f"`{where}` {error}", hint=hint) from None
 
 
 def _toml(text: str, where: str) -> Any:
