@@ -19,6 +19,7 @@ MODULES = (
     "jobs_many",
     "bundle",
     "environments",
+    "containers",
     "push",
     "agent_cost",
     "stall",

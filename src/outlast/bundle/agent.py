@@ -90,9 +90,11 @@ def _below(path: Path, name: str) -> Iterator[tuple[str, Path]]:
     if path.is_file():
         yield name, path
         return
-    for one in path.rglob("*"):
-        if one.is_file() and "__pycache__" not in one.parts:
-            yield f"{name}/{one.relative_to(path).as_posix()}", one
+    for at, directories, files in os.walk(path):
+        directories[:] = [one for one in directories if one != "__pycache__"]
+        inside = f"{name}{at.removeprefix(str(path))}".replace(os.sep, "/")
+        for file in files:
+            yield f"{inside}/{file}", Path(at, file)
 
 
 def _stamp(path: Path) -> str:

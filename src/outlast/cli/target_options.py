@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from outlast.jobs.asked import Asked
     from outlast.jobs.world import World
 
-OLDER_NAMES = {"resume": "from", "gpu-spec": "gpus", "labels": "label", "project-id": "project"}
+OLDER_NAMES = {
+    "resume": "from",
+    "gpu-spec": "gpus",
+    "labels": "label",
+    "project-id": "project",
+    "docker-run-args": "container-args",
+    "image-id": "image-tag",
+}
 """What seasoned hands type; see DESIGN: one name each, older names as hidden aliases."""
 
 SETTINGS = (
