@@ -121,3 +121,30 @@ def test_disks_images_networks_and_places_are_read_by_the_client(client: Client)
     assert len([one.name for one in client.zones.list(project=PROJECT)]) > 100
     client.images.delete(project=PROJECT, image="i").result(60)
     client.disks.delete(**HERE, disk="d").result(60)
+
+
+def test_what_there_is_to_rent_and_how_spot_machines_have_fared(client: Client) -> None:
+    zones = {
+        scope for scope, some in client.accelerator_types.aggregated_list(project=PROJECT) for one in some.accelerator_types
+        if one.name == "nvidia-l4" and one.maximum_cards_per_instance == 8
+    }  # fmt: skip
+    assert f"zones/{ZONE}" in zones
+    machine = client.machine_types.get(**HERE, machine_type="g2-standard-24")
+    (gpus,) = machine.accelerators
+    assert (gpus.guest_accelerator_type, gpus.guest_accelerator_count) == ("nvidia-l4", 2)
+    asked = compute_v1.CapacityHistoryRequest(
+        types=["PRICE", "PREEMPTION"],
+        instance_properties=compute_v1.CapacityHistoryRequestInstanceProperties(
+            machine_type="n2-standard-8",
+            scheduling=compute_v1.CapacityHistoryRequestInstancePropertiesScheduling(provisioning_model="SPOT"),
+        ),
+        location_policy=compute_v1.CapacityHistoryRequestLocationPolicy(location=f"zones/{ZONE}"),
+    )
+    found = client.advice.capacity_history(project=PROJECT, region=REGION, capacity_history_request_resource=asked)
+    (price,), (taken,) = found.price_history, found.preemption_history
+    assert found.machine_type == "n2-standard-8" and found.location.endswith(f"/zones/{ZONE}")
+    assert price.list_price.currency_code == "USD" and price.list_price.nanos > 0 and 0 <= taken.preemption_rate < 1
+    assert taken.interval.start_time < taken.interval.end_time
+    wrong = compute_v1.CapacityHistoryRequest(types=["PRICE"])
+    with pytest.raises(BadRequest, match="SPOT"):
+        client.advice.capacity_history(project=PROJECT, region=REGION, capacity_history_request_resource=wrong)
