@@ -19,6 +19,6 @@ def sweeper(emulator: Running, user: User, tmp_path: Path) -> Sweeper:
     flags = tmp_path / "flags"
     flags.mkdir()
     one = Sweeper(user, emulator, flags)
-    one.ready("roles/owner")
+    one.init()
     one.post("world", shown={"/srv/flags": str(flags)})
     return one

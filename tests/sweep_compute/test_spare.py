@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
+from outlast.jobs import roles
+from tests.compute.renter import RUNNER
 from tests.sweep_compute.sweeper import Sweeper, until
+
+OBJECTS = {f"storage.objects.{verb}" for verb in ("create", "delete", "get", "list")}
 
 
 def logs(sweeper: Sweeper, cell: str) -> str:
@@ -25,6 +29,8 @@ def test_a_machine_without_work_leaves_before_the_last_cell_has_ended(sweeper: S
     assert sweeper.wait_for_end("lr")["state"] == "succeeded"
     sweeper.wait_until_nothing_is_paid_for()
     names = [entry.key.rpartition("/")[2] for entry in sweeper.folder("lr").store.list("jobs/lr/launches/")]
+    asked = sweeper.emulator.call("GET", "/_emulator/iam/asked").json()[RUNNER]
+    assert set(asked) == {*roles.RUNNER_PERMISSIONS, *OBJECTS}, "what its role has, and nothing else"
     assert sorted(one for one in names if re.fullmatch(r"\d-\d+", one)) == ["0-1", "1-1", "2-1"], (
         "nobody was made again"
     )

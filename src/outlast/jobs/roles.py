@@ -9,8 +9,9 @@ RUNNER_ACCOUNT = "outlast-runner"
 """The service account of every machine that is rented."""
 
 RUNNER_ROLE = "outlastRunner"
-RUNNER_PERMISSIONS = ("compute.instanceGroupManagers.delete",)
-"""In the project: a machine ends its own group. It can make nothing, and look at nothing."""
+RUNNER_PERMISSIONS = ("compute.instanceGroupManagers.delete", "compute.instanceGroupManagers.update")
+"""In the project: a machine ends its own group, or leaves it when it is not needed any more. It can look at nothing, and make nothing
+that is not described by a group's template already."""
 
 RUNNER_BUCKET_ROLE = "roles/storage.objectUser"
 """In the bucket of the home, and nowhere else."""
@@ -20,6 +21,7 @@ SECRET_ROLE = "roles/secretmanager.secretAccessor"  # noqa: S105  a role's name
 
 USER_ROLE = "outlastUser"
 USER_PERMISSIONS = (
+    "aiplatform.customJobs.list",
     "compute.disks.list",
     "compute.images.list",
     "compute.instanceGroupManagers.create",
@@ -44,6 +46,12 @@ USER_PERMISSIONS = (
 """In the project: whoever runs, watches, stops, resumes and audits jobs. Each is asked for by a recorded call."""
 
 USER_MORE_PERMISSIONS = (
+    "aiplatform.customJobs.cancel",
+    "aiplatform.customJobs.create",
+    "aiplatform.customJobs.get",
+    "artifactregistry.repositories.downloadArtifacts",
+    "artifactregistry.repositories.get",
+    "artifactregistry.repositories.uploadArtifacts",
     "compute.acceleratorTypes.list",
     "compute.disks.create",
     "compute.disks.delete",
@@ -73,6 +81,7 @@ USER_MORE_PERMISSIONS = (
     "compute.subnetworks.useExternalIp",
     "compute.zoneOperations.get",
     "compute.zones.list",
+    "logging.logEntries.list",
     "serviceusage.services.use",
 )
 """The same people: what Google's pages ask for beside that when a machine is described, and what drills, images, boots that fail,
