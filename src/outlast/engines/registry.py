@@ -141,8 +141,15 @@ def _compute_auditor(project: str, environ: Mapping[str, str]) -> Auditor:
     return ComputeAuditor(project, environ)
 
 
+def _vertex_auditor(project: str, environ: Mapping[str, str]) -> Auditor:
+    from outlast.engines.vertex.audit import VertexAuditor
+
+    return VertexAuditor(project, environ)
+
+
 AUDITORS: Mapping[str, Callable[[str, Mapping[str, str]], Auditor]] = {
     "compute": _compute_auditor,
+    "vertex": _vertex_auditor,
 }
 """(project, environment) -> who looks through what is rented there."""
 

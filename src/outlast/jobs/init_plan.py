@@ -18,10 +18,13 @@ from outlast.jobs.init_firewall import firewall_step
 from outlast.jobs.init_step import Setup, Step
 
 APIS = (
+    "aiplatform.googleapis.com",
+    "artifactregistry.googleapis.com",
     "cloudbilling.googleapis.com",
     "cloudresourcemanager.googleapis.com",
     "compute.googleapis.com",
     "iam.googleapis.com",
+    "logging.googleapis.com",
     "secretmanager.googleapis.com",
     "storage.googleapis.com",
 )
