@@ -120,3 +120,13 @@ def test_a_tpu_is_no_gpu_of_a_machine(user: User) -> None:
     user.write("train.py", "")
     said = user.outlast("run", "--on", "compute", "--bucket", "plans", "--gpus", "v5e", "--dry-run", "train.py")
     assert said.code == 2 and "`--on vertex --tpu-spec 1xV5E`" in said.err, said.err
+
+
+def test_a_home_that_cannot_be_read_is_said_and_hides_nothing(user: User) -> None:
+    away = {"OUTLAST_EMULATOR": "http://127.0.0.1:9", "OUTLAST_HOME": "gs://nowhere-at-all"}
+    said = user.outlast("catalog", "machines", "--gpus", "L4", "--json", **away)
+    assert said.code == 0 and len(said.json["rows"]) == 8, said.err
+    assert "home `gs://nowhere-at-all` was left out" in said.err
+    user.env["OUTLAST_HOME"] = "ftp://wrong"
+    assert user.outlast("catalog", "machines").code == 0
+    assert user.outlast("catalog", "machines", "--home", "ftp://wrong").code == 2, "it was asked for"

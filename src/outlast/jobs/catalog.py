@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,12 +11,14 @@ from outlast.catalog.choose import REGION_DEFAULT, offered_zones
 from outlast.catalog.model import Gpu, Tpu
 from outlast.catalog.table import STALE_DAYS, Catalog, catalog
 from outlast.errors import OutlastError, UsageError
+from outlast.folder.home import Home
 from outlast.folder.zone_memory import read_memory
 from outlast.folder.zone_records import Met
 from outlast.jobs.cloud import cloud_of, settings_of
 from outlast.jobs.world import World
 from outlast.spec.machine import parse_gpus
 from outlast.spec.progress import OnProgress
+from outlast.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _met(world: World, home: str | None, regions: Iterable[str], notes: list[str
     """In all homes that this user has used. One that cannot be read is said, and hides nothing."""
     found: dict[tuple[str, str], Met] = {}
     wanted = list(regions)
-    for one in world.homes(home):
+    for one in _homes(world, home, notes):
         try:
             for region in _told_of(one.store, wanted):
                 for met in read_memory(one.store, region).met.values():
@@ -181,7 +183,16 @@ def _met(world: World, home: str | None, regions: Iterable[str], notes: list[str
     return list(found.values())
 
 
-def _told_of(store: Any, regions: list[str]) -> list[str]:
+def _homes(world: World, home: str | None, notes: list[str]) -> Iterator[Home]:
+    try:
+        yield from world.homes(home)
+    except OutlastError as error:
+        if home:
+            raise
+        notes.append(f"what your jobs have met is not known: {error.message}")
+
+
+def _told_of(store: Store, regions: list[str]) -> list[str]:
     """Of many regions one list tells which have anything."""
     from outlast.folder import layout
 

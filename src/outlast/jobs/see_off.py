@@ -59,9 +59,13 @@ def end_what_is_left(world: World, job: Job, record: LaunchRecord, spec: Spec, h
 def _tidy(world: World, job: Job, record: LaunchRecord, spec: Spec, head: Head) -> None:
     """A machine may end its own group and nothing else: templates cost nothing, but nobody wants them."""
     tidy = TIDIERS.get(record.engine)
-    if tidy is not None and not world.dry:
-        ended_seconds = job.folder.store.now() - (head.ended_at or 0.0)
+    if tidy is None or world.dry:
+        return
+    ended_seconds = job.folder.store.now() - (head.ended_at or 0.0)
+    try:
         tidy(as_launch(job, record, spec), world.environ, world.clock, ended_seconds > MARKER_SECONDS)
+    except OutlastError:
+        return  # whoever may not: `outlast audit` lists what is left
 
 
 def _left_seconds(job: Job, record: LaunchRecord, head: Head) -> float:
