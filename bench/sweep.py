@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import json
+import statistics
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
-from bench.measure import Row, interleaved, milliseconds, ratio_row, wall
+from bench.measure import (
+    ROUNDS,
+    Row,
+    clean_environment,
+    command,
+    interleaved,
+    limit_row,
+    milliseconds,
+    ratio_row,
+    wall,
+)
+from outlast.folder.home import Home
+from outlast.folder.sweep import ROWS_MAX, SweepFolder
+from outlast.folder.sweep_records import CellClaim
+from outlast.folder.sweep_records import Row as SweepRow
+from outlast.store.registry import open_store
 
+CELLS = 10_000
 CALIBAN_SECONDS = 0.114
 """Its own program over ten thousand cells, measured once."""
 
 
 def rows(scratch: Path) -> Iterator[Row]:
     yield from expand()
+    yield from one_thing(scratch)
 
 
 def expand() -> Iterator[Row]:
@@ -41,4 +62,67 @@ def expand() -> Iterator[Row]:
         f"{share:.2f}x",
         "1/7",
         share <= 1 / 7,
+    )
+
+
+def one_thing(scratch: Path) -> Iterator[Row]:
+    """Submitted in a directory home, and looked at when all of its cells have ended."""
+    work = scratch / "work"
+    work.mkdir()
+    (work / "train.py").write_text("print('trained')\n")
+    (work / "grid.json").write_text(json.dumps({"lr": [x / 1000 for x in range(100)], "depth": list(range(100))}))
+    environment = clean_environment(scratch)
+    names = [f"cells-{number}" for number in range(ROUNDS)]
+    outlast = [sys.executable, "-m", "outlast.cli"]
+
+    def call(*words: str) -> Callable[[], object]:
+        return command([*outlast, *words], cwd=work, env=environment)
+
+    taken = []
+    for name in names:
+        submit = call("run", "--detach", "--yes", "--sweep", "grid.json", "--name", name, "train.py")
+        taken.append(wall(submit)())
+        call("stop", name)()
+    yield limit_row("submit 10,000 cells, directory home", statistics.median(taken), 0.5, milliseconds)
+
+    fill(str(scratch / "outlast" / "home"), names[0], CELLS)
+    for words in (
+        ("show", names[0]),
+        ("show", names[0], "--json"),
+        ("results", names[0]),
+        ("results", names[0], "--csv"),
+    ):
+        seconds = interleaved({"ours": wall(call(*words))})["ours"]
+        yield limit_row(f"`{' '.join([words[0], *words[2:]])}` of 10,000 cells", seconds, 0.5, milliseconds)
+
+
+def fill(home: str, name: str, cells: int) -> None:
+    """As if a machine had claimed all cells, and brought them to their end."""
+    folder = Home(open_store(home), Random(1)).folder(name)
+    sweep, launch, now = SweepFolder(folder), folder.read_head().head.launch, folder.store.now()
+    begun = sweep.claims(launch)
+    for first in range(1, cells + 1, ROWS_MAX):
+        sweep.write_rows(
+            "filled-0-1", first // ROWS_MAX + 1, [ended(cell, launch, now) for cell in range(first, first + ROWS_MAX)]
+        )
+    for cell in range(1, cells + 1):
+        if cell not in begun:
+            sweep.claim(launch, cell, 1, CellClaim("filled-0-1", 0, now))
+
+
+def ended(cell: int, launch: int, now: float) -> SweepRow:
+    metrics = {"loss": 1 / cell, "accuracy": 1 - 1 / cell}
+    return SweepRow(
+        cell,
+        "succeeded",
+        launch,
+        started_at=now - 60,
+        ended_at=now,
+        seconds=60.0,
+        attempts=1,
+        step=100,
+        exit_code=0,
+        usd=0.01,
+        usd_by_worker={f"{launch}-0": 0.01},
+        metrics=metrics,
     )

@@ -44,7 +44,6 @@ def command(
     from outlast.cli.sweep_show import no_such_metric
     from outlast.cli.sweep_table import print_cells, put_csv
     from outlast.jobs.find import find
-    from outlast.jobs.look import look
     from outlast.jobs.world import system_world
     from outlast.results.sweep import main_metric, names_of, ranked, see, table
 
@@ -52,11 +51,12 @@ def command(
         raise UsageError("`--csv` and `--json` are two forms of the same", hint="choose one of them")
     world = system_world()
     found = find(world, job, home)
-    status = look(world, found)
-    said = status.spec.cells
+    spec, head = found.spec(), found.folder.existing_head().head  # what has ended is read, and nobody is looked after
+    said = spec.cells
     if said is None:
         raise UsageError(f"job `{found.id}` is no sweep", hint=f"`outlast show {found.id}` shows what it logged")
-    every = table(see(found.folder, status.spec, status.launch, final=status.final), {})
+    launch = found.folder.read_launch(head.launch)
+    every = table(see(found.folder, spec, launch, final=head.state.final), {})
     ended = [cell for cell in every if cell.ended]
     metrics = names_of(cell.metrics for cell in ended)
     if metric is not None and metric not in metrics:
