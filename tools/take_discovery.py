@@ -17,6 +17,7 @@ TAKEN = ROOT / "src" / "outlast_emulator" / "discovery"
 
 SHIPPED = (
     "aiplatform.v1",
+    "artifactregistry.v1",
     "cloudbilling.v1",
     "cloudresourcemanager.v1",
     "compute.v1",
@@ -34,6 +35,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
         "projects.locations.customJobs.operations",
         "projects.locations.operations",
     ),
+    "artifactregistry.v1": ("projects.locations.repositories",),
     "cloudbilling.v1": ("projects", "services", "services.skus"),
     "cloudresourcemanager.v1": ("projects",),
     "compute.v1": (

@@ -21,6 +21,7 @@ from outlast_emulator.logging_api import entries_api
 from outlast_emulator.machines import world
 from outlast_emulator.project import enabled, project_apis
 from outlast_emulator.registry import api as registry_api
+from outlast_emulator.registry import repositories
 from outlast_emulator.routes import Route
 from outlast_emulator.storage import batch, json_api, xml_api
 from outlast_emulator.vertex import api as vertex_api
@@ -37,6 +38,7 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     groups_control.routes,
     world.routes,
     registry_api.routes,
+    repositories.routes,
     vertex_api.routes,
     vertex_control.routes,
     entries_api.routes,

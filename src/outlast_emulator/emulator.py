@@ -22,8 +22,10 @@ from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.iam.authority import Authority
 from outlast_emulator.logging_api.entries import Entries
 from outlast_emulator.project.enabled import EnabledApis
+from outlast_emulator.project.operations import LongOperations
 from outlast_emulator.project.secrets import Secrets
 from outlast_emulator.registry.model import Registry
+from outlast_emulator.registry.repositories import Repositories
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Router
@@ -61,6 +63,8 @@ class Emulator:
         self.enabled = EnabledApis(data / "project", self.clock, self.switches)
         self.secrets = Secrets(data / "project", self.clock)
         self.storage = Storage(data / "storage", self.clock, self.switches)
+        self.long_operations = LongOperations(data / "project")
+        self.repositories = Repositories(data / "registry", self.switches)
         self.registry = Registry(data / "registry", self.clock)
         self.compute = Compute(data / "compute", self.clock, self.switches)
         hosting.connect(self)

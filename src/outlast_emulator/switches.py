@@ -115,6 +115,9 @@ class Switches:
     zone_change_with_flexibility: bool = True
     """... and have an instance flexibility policy too."""
 
+    registry_needs_repository: bool = False
+    """An image can be pushed only to a repository that was made before, as at Google; off: the push makes it."""
+
     vertex_start_seconds: float = 30.0
     """From a custom job's PENDING to RUNNING, when there are machines and quota for it."""
 

@@ -6,6 +6,9 @@ from outlast_emulator.sources import SOURCES, WORDS
 from tools import emulator_table
 
 CLIENTS = (
+    "gcloud ai",
+    "google-cloud-aiplatform, google-cloud-logging",
+    "skopeo, podman",
     "gcloud compute",
     "gcloud iam",
     "gcloud storage",

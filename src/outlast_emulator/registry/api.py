@@ -119,6 +119,7 @@ class RegistryApi:
     # ---------------------------------------------------------------------------------------------------------- uploads
 
     def start_upload(self, request: Request, what: Asked) -> Response:
+        self._emulator.repositories.check_there(what.name)
         mounted, digest = request.query("mount"), request.query("digest")
         if mounted and self._mount(request, what.name, mounted):
             return _created(what.name, mounted)

@@ -145,6 +145,19 @@ class Registry:
             raise RegistryError("NAME_UNKNOWN", f"repository name not known to registry: {name}")
         return [row[0] for row in rows]
 
+    def remove_below(self, beginning: str) -> None:
+        """All repositories whose names begin so, with what is in them."""
+        with self.database.write() as connection:
+            digests: set[str] = set()
+            for table in ("blobs", "manifests"):
+                question = f"SELECT digest FROM {table} WHERE substr(name, 1, ?) = ?"  # noqa: S608  a table's name of ours
+                digests.update(row[0] for row in self.database.rows(question, (len(beginning), beginning)))
+            for table in ("blobs", "manifests", "tags"):
+                question = f"DELETE FROM {table} WHERE substr(name, 1, ?) = ?"  # noqa: S608  a table's name of ours
+                connection.execute(question, (len(beginning), beginning))
+            for digest in digests:
+                self._drop_if_unnamed(digest)
+
     def names(self) -> list[str]:
         return [row[0] for row in self.database.rows("SELECT DISTINCT name FROM manifests ORDER BY name")]
 

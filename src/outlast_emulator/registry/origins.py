@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _OF = "artifactregistry.docker"
+_REPOSITORIES = "artifactregistry.projects.locations.repositories"
 _SPEC = {"page": "the OCI distribution specification"}
 
 ORIGINS: dict[str, dict[str, str]] = {
@@ -13,7 +14,7 @@ ORIGINS: dict[str, dict[str, str]] = {
     },
     f"{_OF}.blobs.get": {**_SPEC, "report": "ranges"},
     f"{_OF}.blobs.delete": _SPEC,
-    f"{_OF}.uploads.start": {**_SPEC, "guess": "a repository is made by the first push"},
+    f"{_OF}.uploads.start": {**_SPEC, "guess": "a push makes its repository: switch `registry_needs_repository`"},
     f"{_OF}.uploads.get": _SPEC,
     f"{_OF}.uploads.append": _SPEC,
     f"{_OF}.uploads.end": _SPEC,
@@ -23,4 +24,8 @@ ORIGINS: dict[str, dict[str, str]] = {
     f"{_OF}.manifests.delete": _SPEC,
     f"{_OF}.tags.list": _SPEC,
     f"{_OF}.catalog.list": _SPEC,
+    f"{_REPOSITORIES}.create": {"document": "fields", "guess": "done at once"},
+    f"{_REPOSITORIES}.get": {"document": "fields"},
+    f"{_REPOSITORIES}.list": {"document": "fields", "guess": "never more than one page"},
+    f"{_REPOSITORIES}.delete": {"document": "an operation", "page": "with all that is in it"},
 }

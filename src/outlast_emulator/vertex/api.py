@@ -23,7 +23,7 @@ from outlast_emulator.response import Response, answer
 from outlast_emulator.routes import Operation, Route
 from outlast_emulator.vertex import rules
 from outlast_emulator.vertex.fields import JobFields
-from outlast_emulator.vertex.jobs import Job, is_number, new_number
+from outlast_emulator.vertex.jobs import Job, new_number
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
@@ -35,6 +35,8 @@ JOB = f"{JOBS}/{{job}}"
 ACT_AS = "iam.serviceAccounts.actAs"
 PAGE_MAX = 100
 MINUTE_SECONDS = 60.0
+MULTI_REGIONS = ("us", "europe", "asia")
+"""Where there are operations of Artifact Registry, and no jobs."""
 OPERATION = "type.googleapis.com/google.cloud.aiplatform.v1.DeleteOperationMetadata"
 EMPTY = "type.googleapis.com/google.protobuf.Empty"
 
@@ -60,7 +62,7 @@ def _placed(operation: Operation) -> Operation:
     def call(request: Request) -> Response:
         check_project(request)
         region = request.params["location"]
-        if region not in places.REGIONS:
+        if region not in places.REGIONS and region not in MULTI_REGIONS:
             raise young("NOT_FOUND", f"Location {region} is not found or access is unauthorized.")
         return operation(request)
 
@@ -121,20 +123,15 @@ class VertexApi:
         name = f"projects/{PROJECT_NUMBER}/locations/{job.region}/operations/{number}"
         now = job.document["updateTime"]
         metadata = {"@type": OPERATION, "genericMetadata": {"createTime": now, "updateTime": now}}
-        document = {"name": name, "done": True, "metadata": metadata, "response": {"@type": EMPTY}}
-        with self._vertex.database.write() as connection:
-            connection.execute("INSERT INTO operations VALUES (?, ?, ?)", (number, job.region, json.dumps(document)))
-        return answer(document)
+        return answer(self._emulator.long_operations.add(name, metadata, {"@type": EMPTY}))
 
     def operation(self, request: Request) -> Response:
+        """Of Artifact Registry, too: both are asked for at the same path."""
         number = request.params["operation"]
-        found = None
-        if is_number(number):
-            question = "SELECT document FROM operations WHERE id=? AND region=?"
-            found = self._vertex.database.row(question, (int(number), request.params["location"]))
+        found = self._emulator.long_operations.find(request.params["location"], number)
         if found is None:
             raise young("NOT_FOUND", f"Operation {number} is not found.")
-        return answer(json.loads(found[0]))
+        return answer(found)
 
     def _found(self, request: Request) -> Job:
         job = self._vertex.jobs.find(request.params["location"], request.params["job"])
