@@ -259,6 +259,34 @@ def test_a_machine_that_takes_a_cell_over_asks_about_it_at_once() -> None:
     assert study.watch(9, cast(Child, child)) == "`loss` was 3 at step 16, not among the best of 4 other cells"
 
 
+def test_a_question_is_not_forgotten_for_the_next_one() -> None:
+    """An adviser that takes its time while the cell comes further than all others did."""
+    home = Home(ASHA, 20)
+    compared(home)
+    answers: list[Mapping[str, Any] | None] = [None] * 5 + [{}] + [None] * 5 + [{"worse_at": 8}]
+    adviser = Scripted(lambda question: answers.pop(0))
+    study, child = home.study(adviser), running(3.0, 12)
+    said = [study.watch(9, cast(Child, child))]
+    while not said[-1] and len(said) < 100:
+        home.clock.sleep(60)
+        child.clock.sleep(10)
+        said.append(study.watch(9, cast(Child, child)))
+    assert said[-1] == "`loss` was 3 at step 8, not among the best of 4 other cells"
+    assert [question["since"] for question in adviser.questions] == [1, 1], "what has had no answer is asked again"
+    assert [point[0] for point in adviser.questions[1]["mine"]][-1] > 16
+
+
+def test_a_cell_that_had_nobody_to_be_compared_with_is_compared_later() -> None:
+    home, adviser = Home(ASHA, 20), Scripted(never)
+    study, child = home.study(adviser), running(3.0, 12)
+    study.watch(9, cast(Child, child))
+    assert adviser.questions == []
+    compared(home)
+    home.clock.sleep(60)
+    study.watch(9, cast(Child, child))
+    assert len(adviser.questions) == 1, "although it has come no further"
+
+
 def test_a_home_that_is_away_ends_nobody_and_loses_nothing() -> None:
     class Away(MemoryStore):
         away = False

@@ -35,6 +35,10 @@ LOOK_SECONDS = 1.0
 LOOK_SECONDS_BILLED = 10.0
 """How often what a cell logs is looked at, and so how often it may write; longer where a write is billed."""
 
+AGAIN_SECONDS = 5.0
+AGAIN_SECONDS_BILLED = 60.0
+"""How long to wait where there was nobody to compare a cell with."""
+
 FIRST_RUNG_SHARE = 100
 """No cell is ended before this part of the steps that the longest one took."""
 
@@ -83,6 +87,7 @@ class SearchStudy:
         self._first: int | None = None
         billed = sweep.store.write_seconds > 0
         self._look_seconds = LOOK_SECONDS_BILLED if billed else LOOK_SECONDS
+        self._again_seconds = AGAIN_SECONDS_BILLED if billed else AGAIN_SECONDS
 
     @property
     def _direction(self) -> str:
@@ -138,8 +143,9 @@ class SearchStudy:
         if self._watch is None or self._watch.cell != cell:
             self._watch = _Watch(cell, self.asked.metric)
         watch = self._watch
-        if watch.asked_about and (answer := self.adviser.answer()) is not None:
-            return self._judged(watch, answer)
+        if watch.asked_about:
+            answer = self.adviser.answer()
+            return self._judged(watch, answer) if answer is not None else ""
         now = self.clock.monotonic()
         if now < watch.look_at:
             return ""
@@ -164,23 +170,25 @@ class SearchStudy:
         except AWAY:
             pass  # others have one less to be compared with
 
-    def _write(self, watch: _Watch) -> int | None:
-        """The lowest rung that is new."""
+    def _write(self, watch: _Watch) -> bool:
+        """Whether there was anything new."""
         watch.new = {step: value for step, value in watch.new.items() if step >= (self._first or 1)}
-        since = min(watch.new, default=None)
-        if since is not None:
-            self._rungs.add(watch.cell, watch.new)
-            watch.known |= watch.new
-            watch.new = {}
-        return since
+        if not watch.new:
+            return False
+        self._rungs.add(watch.cell, watch.new)
+        watch.known |= watch.new
+        watch.since = min(watch.since or math.inf, *watch.new)
+        watch.new = {}
+        return True
 
     def _ask_about(self, watch: _Watch) -> None:
         """Writes what is new, then asks whether the cell is to go on; also when another machine has written it and died."""
-        since = self._write(watch)
-        if since is None and watch.compared:
+        now = self.clock.monotonic()
+        if not self._write(watch) and (watch.settled or now < watch.again_at):
             return
-        watch.compared = True
+        watch.again_at = now + self._again_seconds
         rungs = self._rungs.read()
+        watch.read = True
         watch.known = {**watch.known, **rungs.get(watch.cell, {})}
         rows = self.sweep.rows(self.turn)
         first = self._first = first_rung(rows, rungs)
@@ -190,7 +198,7 @@ class SearchStudy:
             return
         newest = sorted(others)[-COMPARED_MAX:]
         ended = {cell for cell, row in rows.items() if row.state == State.SUCCEEDED.value}
-        watch.asked_about = True
+        watch.asked_about = watch.compared = True
         watch.others = len(newest)
         self.adviser.ask(
             {
@@ -198,7 +206,7 @@ class SearchStudy:
                 "early": self.asked.early,
                 "direction": self._direction,
                 "first": first,
-                "since": since or max(mine) // RUNG_FACTOR + 1,
+                "since": watch.since or max(mine) // RUNG_FACTOR + 1,
                 "mine": sorted(mine.items()),
                 "others": [{"points": sorted(others[one].items()), "ended": one in ended} for one in newest],
             }
@@ -208,6 +216,8 @@ class SearchStudy:
         watch.asked_about = False
         if not answer:
             self._say_once("early", f"no cell is ended early for now: {self.adviser.problem}")
+            return ""
+        watch.since = None
         step = answer.get("worse_at", 0)
         if step not in watch.known:
             return ""
@@ -237,15 +247,28 @@ class _Watch:
 
     def __init__(self, cell: int, metric: str) -> None:
         self.cell = cell
-        self.look_at = -math.inf
+        self.look_at = self.again_at = -math.inf
         self.known: dict[int, float] = {}
         """What is in the home."""
 
         self.new: dict[int, float] = {}
+        self.since: float | None = None
+        """The lowest rung that nobody has judged yet."""
+
         self.compared = False
+        """It was asked about at least once."""
+
+        self.read = False
+        """What others have written about it is known."""
+
         self.asked_about = False
         self.others = 0
         self._logged = LoggedMetric(metric)
+
+    @property
+    def settled(self) -> bool:
+        """There is nothing to ask before it comes further."""
+        return self.since is None and (self.compared or (self.read and not self.known))
 
     def look(self, child: Child) -> None:
         """The first value at or after a rung is that rung's."""
