@@ -12,7 +12,7 @@ from outlast.testing.engine_contract import PROMISES
 from outlast.testing.engine_place import Place
 from tests.engines.conftest import leave_nothing
 
-COVERED = {"local", "compute"}
+COVERED = {"local", "compute", "vertex"}
 """The engines for which there is a place: in conftest.py, and in tests/compute, where machines are rented."""
 
 
