@@ -55,7 +55,7 @@ def test_changed_code_asks_which_cells_to_begin_again(user: User) -> None:
 
     said = sweep(user, grid, args=failing)
     assert said.code == 2
-    assert "has changed since 2 cells ended" in said.err
+    assert "has changed since 2 cells ended (`train.py`)" in said.err
     assert "`--rerun none` only those that are missing" in said.err
     assert launches(user) == 1
 
@@ -96,7 +96,7 @@ def test_a_running_sweep_says_what_it_cannot_take_up(user: User) -> None:
     assert "was there already, and goes on" in same.err
     script = (user.work / "train.py").read_text()
     user.write("train.py", script + "\n# changed\n")
-    assert "began with other code" in sweep(user, grid, "--detach", args=held).err
+    assert "began with other code: `train.py`" in sweep(user, grid, "--detach", args=held).err
     user.write("train.py", script)
     (user.root / "gate").touch()
     assert sweep(user, grid, args=held).code == 0

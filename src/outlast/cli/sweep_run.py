@@ -15,7 +15,7 @@ from outlast.cli.run_words import say_plan
 from outlast.cli.sweep_follow import follow_sweep
 from outlast.cli.sweep_options import SWEEP_ONLY
 from outlast.cli.target_options import asked
-from outlast.cli.terminal import put, put_json, say
+from outlast.cli.terminal import put, put_json, say, shown
 from outlast.cli.words import count
 from outlast.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from outlast.spec.progress import OnProgress
 
 CELLS_SHOWN_MAX = 20
+FILES_NAMED_MAX = 3
 CELLS_ASKED_ABOVE = 200
 USD_PER_HOUR_ASKED_ABOVE = 10.0
 _REFS = re.compile(r"(.+)@\{([^{}]+)\}")
@@ -186,8 +187,8 @@ def _check_running(cells: SweepAsked, again: Again) -> None:
     problem = ""
     if again.new:
         problem = f"has no room for {count(len(again.new), 'more cell')} until it has ended"
-    elif again.changed_code:
-        problem = "began with other code"
+    elif again.changed:
+        problem = f"began with other code: {_files(again)}"
     elif cells.rerun == "all":
         problem = "`--rerun all` begins what has ended"
     if problem:
@@ -196,6 +197,11 @@ def _check_running(cells: SweepAsked, again: Again) -> None:
             state="it goes on as it was",
             hint=f"`outlast stop {again.job.id}`, then the same again",
         )
+
+
+def _files(again: Again) -> str:
+    named = ", ".join(f"`{shown(path)}`" for path in again.changed[:FILES_NAMED_MAX])
+    return f"{named} and others" if again.changed[FILES_NAMED_MAX:] else named
 
 
 def _ended_words(again: Again) -> str:
@@ -221,9 +227,10 @@ def _rerun(cells: SweepAsked, again: Again) -> str:
     """With other code, what was done with the old one is the user's to decide."""
     if cells.rerun:
         return cells.rerun
-    if not again.changed_code or not again.rows or again.running:
+    if not again.changed or not again.rows or again.running:
         return "failed"
-    question = f"the code of sweep `{again.job.id}` has changed since {count(len(again.rows), 'cell')} ended"
+    ended = count(len(again.rows), "cell")
+    question = f"the code of sweep `{again.job.id}` has changed since {ended} ended ({_files(again)})"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             question,

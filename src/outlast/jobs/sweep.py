@@ -62,7 +62,9 @@ class Again:
     spec: Spec
     previous: LaunchRecord
     running: bool
-    changed_code: bool
+    changed: tuple[str, ...]
+    """Files of its code that are not as they were."""
+
     new: tuple[int, ...]
     """Cells of the document that the sweep does not have yet, from 0."""
 
@@ -134,24 +136,23 @@ def look_again(world: World, planned: Plan, asked: SweepAsked) -> Again | None:
         spec,
         previous,
         running=not head.state.final,
-        changed_code=_is_other_code(planned, head.bundle, asked.where),
+        changed=_changed(planned, head.bundle, asked.where),
         new=_new(cells, planned.spec.args, asked, count_cells(asked)),
         rows=rows,
         missing=len(cells) - len(rows),
     )
 
 
-def _is_other_code(planned: Plan, before: str, where: str) -> bool:
+def _changed(planned: Plan, before: str, where: str) -> tuple[str, ...]:
     """The file that says which cells there are may lie beside the code, and is none of it."""
     if planned.spec.bundle == before:
-        return False
+        return ()
     path = Path(where).absolute()
     root = Path(planned.asked.directory).absolute()
     own = os.fsencode(path.relative_to(root)) if path.is_relative_to(root) else b""
-    old, new = (dict(read_bundle(planned.home.store, digest).files) for digest in (before, planned.spec.bundle))
-    old.pop(own, None)
-    new.pop(own, None)
-    return old != new
+    old, new = (read_bundle(planned.home.store, digest).files for digest in (before, planned.spec.bundle))
+    differ = [path for path in sorted({*old, *new}) if path != own and old.get(path) != new.get(path)]
+    return tuple(os.fsdecode(path) for path in differ)
 
 
 def submit_again(world: World, planned: Plan, asked: SweepAsked, again: Again, rerun: str) -> None:
