@@ -53,6 +53,19 @@ def test_without_the_right_to_leave_it_stays_and_that_is_said(sweeper: Sweeper) 
     sweeper.wait_until_nothing_is_paid_for()
 
 
+def test_machines_that_quotas_refuse_do_not_end_a_sweep_that_has_others(sweeper: Sweeper) -> None:
+    for metric in ("CPUS", "PREEMPTIBLE_CPUS"):
+        sweeper.post("quotas", metric=metric, limit=8, region="us-central1")
+    said = sweeper.sweep("lr", {"seed": [1, 2, 3], "waits": True}, "--parallel", "2")
+    assert said.code == 0, said.err
+    until(lambda: sweeper.claims("lr"), "one is begun")
+    until(lambda: "CPUS" in (sweeper.shown("lr")["why"] or ""), lambda: str(sweeper.shown("lr")))
+    assert sweeper.shown("lr")["state"] == "running" and len(sweeper.alive()) == 1
+    sweeper.let_go()
+    assert sweeper.wait_for_end("lr")["state"] == "succeeded"
+    sweeper.wait_until_nothing_is_paid_for()
+
+
 def test_cells_share_a_machine_with_their_part_of_cpus_and_gpus(sweeper: Sweeper) -> None:
     """Two machines for eight cells, two on each; one of a machine's workers waits for the other."""
     cells = [{"seed": [1, 2, 3, 4, 5, 6, 7]}, {"seed": 8, "waits": True}]
