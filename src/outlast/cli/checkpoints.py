@@ -26,13 +26,13 @@ def command(job: str | None, verify: bool, home: str | None, as_json: bool) -> i
     """
     from outlast.jobs.checkpoints import list_checkpoints, verify_checkpoints
     from outlast.jobs.find import find
-    from outlast.jobs.sweep_parts import cell_number, cells_begun
+    from outlast.jobs.sweep_parts import cell_number, cells_begun, is_sweep
     from outlast.jobs.world import system_world
 
     world = system_world()
     found = find(world, job, home)
     read = verify_checkpoints if verify else list_checkpoints
-    sweep = found.spec().cells is not None
+    sweep = is_sweep(found)
     states = [(cell, one) for cell in (cells_begun(found) if sweep else [found]) for one in read(cell)]
     if as_json:
         put_json(

@@ -32,6 +32,7 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
     """
     from outlast.jobs.find import find
     from outlast.jobs.pull import pull
+    from outlast.jobs.sweep_parts import is_sweep
     from outlast.jobs.sweep_pull import pull_cells
     from outlast.jobs.world import system_world
 
@@ -41,7 +42,7 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
     found = find(world, job, home)
     begun_at = world.clock.monotonic()
     with shown_progress() as on_progress:
-        verb = pull_cells if found.spec().cells is not None else pull
+        verb = pull_cells if is_sweep(found) else pull
         pulled = verb(found, pattern, checkpoint=checkpoint, to=to, on_progress=on_progress)
     took = duration(world.clock.monotonic() - begun_at)
     if as_json:

@@ -12,7 +12,7 @@ from outlast.folder.folder import nonce
 from outlast.folder.records import Checkpoint, File, Head, Manifest, Part
 from outlast.jobs.find import find
 from outlast.jobs.job import Job
-from outlast.jobs.sweep_parts import refuse_sweep
+from outlast.jobs.sweep_parts import is_sweep, refuse_sweep
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
 
@@ -48,12 +48,13 @@ def choose_source(world: World, text: str, *, continue_steps: bool) -> Source:
         return Source()
     job, choice = split_source(text)
     source = find(world, job)
-    refuse_sweep(
-        source,
-        source.folder.read_spec(),
-        "which of its cells to begin with is not said",
-        f"`--from {source.id}.1`; `outlast results {source.id}` lists the best first",
-    )
+    if is_sweep(source):
+        refuse_sweep(
+            source,
+            source.spec(),
+            "which of its cells to begin with is not said",
+            f"`--from {source.id}.1`; `outlast results {source.id}` lists the best first",
+        )
     head = source.folder.existing_head().head
     if not head.checkpoints:
         raise NotFound(

@@ -19,11 +19,15 @@ from outlast.jobs.resume import resume
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit as submit_asked
 from outlast.jobs.submit import submit_many as submit_asked_many
+from outlast.jobs.sweep_parts import is_sweep, refuse_sweep
+from outlast.jobs.sweep_pull import pull_cells
 from outlast.jobs.watch import wait, watch
 from outlast.jobs.world import World, system_world
 from outlast.results.logs import PieceKind, read_log
 from outlast.results.metrics import read_metrics
 from outlast.results.status import Status
+from outlast.results.sweep import table
+from outlast.results.sweep_status import SweepStatus, with_cells
 
 NOTEBOOK = "outlast_notebook"
 """Looked for when a notebook asks: it stands above all of this, and nothing here depends on it."""
@@ -42,14 +46,16 @@ class JobHandle:
         return f"<outlast job {self.id}>"
 
     def status(self) -> Status:
-        return look(self._world, self._job)
+        """Of a sweep with the counts and the cost of its cells."""
+        return with_cells(self._job.folder, look(self._world, self._job))
 
     @property
     def state(self) -> str:
         return self.status().state
 
     def logs(self, *, follow: bool = False, attempt: int | None = None) -> Iterator[str]:
-        """The log, piece by piece, all attempts in order; `follow` ends with the job."""
+        """The log, piece by piece, all attempts in order; `follow` ends with the job. A sweep has none: its cells do, `SWEEP.21`."""
+        refuse_sweep(self._job, self._job.spec(), "each of its cells has a log", f'`outlast.job("{self.id}.1").logs()`')
         pieces = (
             watch(self._world, self._job, attempt=attempt) if follow else read_log(self._job.folder, attempt=attempt)
         )
@@ -105,8 +111,17 @@ class JobHandle:
 
         return [one.document() for one in list_evaluations(self._job)]
 
+    def results(self) -> list[dict[str, Any]]:
+        """Of a sweep: all its cells, by number, each as `show --json` has it. Of another job: nothing."""
+        status = self.status()
+        if not isinstance(status, SweepStatus):
+            return []
+        running = status.seen.look_at_running(status.now, metrics=True)
+        return [cell.document() for cell in table(status.seen, running)]
+
     def pull(self, pattern: str = "", *, checkpoint: str = "last", to: str = "") -> Pulled:
-        return pull(self._job, pattern, checkpoint=checkpoint, to=to)
+        verb = pull_cells if is_sweep(self._job) else pull
+        return verb(self._job, pattern, checkpoint=checkpoint, to=to)
 
 
 def submit(target: str, args: Sequence[str] = (), **options: Any) -> JobHandle:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlast.errors import UsageError
+from outlast.errors import Damaged, KeyMissing, NewerFormat, UsageError
 from outlast.folder.cell import CellFolder
 from outlast.folder.layout import cell_id
 from outlast.folder.records import SweepLaunch
@@ -22,6 +22,14 @@ def find_part(world: World, text: str | None, cell: int | None, home: str | None
     if isinstance(found.folder, CellFolder):
         raise UsageError(f"`{found.id}` is a cell itself, and has no cell {cell}")
     return cell_of(found, cell)
+
+
+def is_sweep(job: Job) -> bool:
+    """A job whose spec is damaged still has its files."""
+    try:
+        return job.spec().cells is not None
+    except (Damaged, NewerFormat, KeyMissing):
+        return False
 
 
 def find_whole(world: World, text: str | None, home: str | None, verb: str) -> Job:
