@@ -62,6 +62,17 @@ def test_gcloud_makes_finds_reads_cancels_a_job(vertex: Vertex, tmp_path: Path) 
         streamed = beside.submit(jobs, "stream-logs", made, "--polling-interval", "1")
         listed = jobs("list", "--filter", "labels.a=b", "--format", "value(displayName,state)")
         assert listed.split() == ["first", "JOB_STATE_SUCCEEDED"]
+        repositories = (
+            "artifacts",
+            "repositories",
+            "create",
+            "outlast",
+            "--repository-format",
+            "docker",
+            "--location",
+            REGION,
+        )
+        gcloud(vertex.emulator, tmp_path, *repositories)
         sleeping = vertex.create(vertex.pool("echo up; sleep 1000"))
         vertex.says(sleeping, "up")
         jobs("cancel", sleeping)

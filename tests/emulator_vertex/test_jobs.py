@@ -86,10 +86,14 @@ def test_a_running_job_is_in_the_ledger_and_an_ended_one_is_not(vertex: Vertex) 
 
 
 def test_a_cancelled_job_is_told_and_then_killed(vertex: Vertex) -> None:
-    kind = vertex.create(vertex.pool(SLEEPING), name="kind")
     deaf = vertex.create(vertex.pool("trap '' TERM; echo up; while true; do sleep 0.05; done"), name="deaf")
-    for job in (kind, deaf):
+    kind = vertex.create(vertex.pool(SLEEPING), name="kind")
+    vertex.emulator.switch(vertex_error_seconds=0)
+    for job in (deaf, kind):
         vertex.says(job, "up")
+        if job == kind:  # it has all of Google's time to say that it was told, however busy this computer is
+            assert vertex.emulator.inside is not None
+            vertex.emulator.inside.clock.scale = 1.0
         answer = vertex.emulator.call("POST", f"/v1/{job}:cancel", {})
         assert (answer.status, answer.json()) == (200, {})
         found = vertex.over(job)
@@ -120,7 +124,6 @@ def test_a_job_ends_at_its_timeout(vertex: Vertex) -> None:
     job = vertex.create(vertex.pool(SLEEPING), scheduling={"timeout": "100s"})
     found = vertex.over(job)
     assert found["state"] == "JOB_STATE_CANCELLED" and "timeout of 100s" in found["error"]["message"]
-    assert "up" in vertex.said(job)
 
 
 def test_an_image_that_cannot_be_had_fails_the_job_with_the_reason(vertex: Vertex) -> None:
@@ -149,7 +152,8 @@ def test_googles_host_names_lead_to_the_emulators_registry_and_later_layers_hide
     assert vertex.over(job)["state"] == "JOB_STATE_SUCCEEDED", vertex.said(job, "service")
     assert [line for line in vertex.said(job) if line] == ["/opt/all:", "d", "/opt/data:", "b", "2"]
     shell = vertex.create(vertex.pool(container={"command": ["sh", "-c"], "args": ["cat /opt/link"]}))
-    assert "No such file" in " ".join(vertex.said(shell)) or vertex.over(shell)["error"]["code"] == 3
+    assert vertex.over(shell)["error"]["code"] == 3
+    assert "No such file" in " ".join(vertex.said(shell))
 
 
 def test_a_container_has_the_rights_of_its_jobs_service_account(vertex: Vertex) -> None:

@@ -45,7 +45,7 @@ def test_a_preempted_job_is_told_and_begins_again_until_it_was_six_times(vertex:
     for time in range(7):
         vertex.says(job, "up", times=time + 1)
         until(lambda: vertex.get(job)["state"] == "JOB_STATE_RUNNING")
-        assert vertex.control("vertex/preempt", {"job": "spot"})["replica"] == "workerpool0-0"
+        assert vertex.control("vertex/preempt", {"job": "spot", "notice_seconds": 6000})["replica"] == "workerpool0-0"
         vertex.says(job, "told", times=time + 1)
     found = vertex.over(job)
     assert found["state"] == "JOB_STATE_FAILED"

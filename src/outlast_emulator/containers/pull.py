@@ -30,6 +30,10 @@ class NoImage(Exception):
     """It cannot be had, and why."""
 
 
+class Unreachable(NoImage):
+    """Nobody answers there now."""
+
+
 class Address(NamedTuple):
     url: str
     """Of the registry, `http://127.0.0.1:5000`."""
@@ -106,7 +110,7 @@ class Puller:
                 raise NoImage(f"{self._address.name}: {what} was answered {answer.status} {answer.reason}")
             yield answer
         except (OSError, http.client.HTTPException) as error:
-            raise NoImage(f"{self._address.url}: {error}") from error
+            raise Unreachable(f"{self._address.url}: {error}") from error
         finally:
             connection.close()
 

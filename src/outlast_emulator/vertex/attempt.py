@@ -12,7 +12,7 @@ from outlast_emulator.containers.container import Container
 from outlast_emulator.containers.host import Start
 from outlast_emulator.containers.images import Image
 from outlast_emulator.containers.network import Network
-from outlast_emulator.containers.pull import NoImage
+from outlast_emulator.containers.pull import NoImage, Unreachable
 from outlast_emulator.iam.state import PROJECT
 from outlast_emulator.logging_api.fields import SEVERITIES
 from outlast_emulator.vertex.environment import Replica, environment, replicas
@@ -27,9 +27,11 @@ OnExit = Callable[[Replica, Container], None]
 class Refused(Exception):
     """A replica's image cannot be had."""
 
-    def __init__(self, replica: str, why: str) -> None:
+    def __init__(self, replica: str, why: str, *, passing: bool) -> None:
         super().__init__(why)
         self.replica = replica
+        self.passing = passing
+        """It may be there in a moment."""
 
 
 class Attempt:
@@ -40,19 +42,21 @@ class Attempt:
         self._images: dict[str, Image] = {}
         self._network: Network | None = None
         self._started = 0
-        self.replicas = replicas(job)
+        self.replicas = replicas(job, plain=vertex.host().kind == "plain")
         self.containers: dict[str, Container] = {}
 
-    def start(self) -> None:
-        """Raises `Refused`, or OSError where no container can be made."""
+    def prepare(self) -> None:
+        """All that is needed for a start. Raises `Refused`, or OSError where there can be no network."""
         for replica in self.replicas:
             address = str(replica.spec["containerSpec"]["imageUri"])
             if address not in self._images:
                 try:
                     self._images[address] = self._vertex.image(address)
                 except NoImage as error:
-                    raise Refused(replica.name, str(error)) from error
+                    raise Refused(replica.name, str(error), passing=isinstance(error, Unreachable)) from error
         self._network = self._vertex.network(self._job)
+
+    def start(self) -> None:
         for replica in self.replicas:
             self.start_one(replica)
 

@@ -11,6 +11,7 @@ from outlast_emulator.iam.state import PROJECT_NUMBER
 from outlast_emulator.vertex.jobs import Job
 
 PORT = 2222
+PLAIN_PORT = 20_000
 ROLES = ("chief", "worker", "ps", "evaluator")
 """In TF_CONFIG, by pool."""
 
@@ -23,6 +24,8 @@ class Replica:
     """Among all of the job."""
     host: str
     spec: dict[str, Any]
+    place: str
+    """Where the others find it. Each has a port of its own: a program may listen at all addresses."""
 
     @property
     def name(self) -> str:
@@ -33,19 +36,17 @@ class Replica:
         """On the loopback that a job's replicas share, each has one."""
         return f"127.0.{1 + self.number // 250}.{1 + self.number % 250}"
 
-    @property
-    def place(self) -> str:
-        """Also a port for each: a program may listen at all addresses."""
-        return f"{self.host}:{PORT + self.number}"
 
-
-def replicas(job: Job) -> list[Replica]:
+def replicas(job: Job, *, plain: bool = False) -> list[Replica]:
+    """`plain`: nobody knows their names, and they share this computer's ports with other jobs'."""
+    first = PLAIN_PORT + job.id % 1000 * 40 if plain else PORT
     mark = hashlib.sha256(str(job.id).encode()).hexdigest()[:10]
     found: list[Replica] = []
     for pool, spec, count in job.pools:
         for index in range(count):
             host = f"cmle-training-workerpool{pool}-{mark}-{index}"
-            found.append(Replica(pool, index, len(found), host, spec))
+            place = f"{'127.0.0.1' if plain else host}:{first + len(found)}"
+            found.append(Replica(pool, index, len(found), host, spec, place))
     return found
 
 

@@ -33,6 +33,8 @@ from outlast_emulator.vertex.watch import Told, Watch
 if TYPE_CHECKING:
     from outlast_emulator.vertex.model import Vertex
 
+PULL_TRIES_MAX = 4
+PULL_AGAIN_SECONDS = 1.0
 LOOK_SECONDS = 0.1
 """Between two looks at a quota that is used up."""
 SPOT_RESTARTS_MAX, STOCKOUT_RESTARTS_MAX = 6, 3
@@ -140,6 +142,8 @@ class Run:
         )
         grace = 0.0
         try:
+            self._prepare(attempt)
+            self._vertex.usage.begin(self.job)
             attempt.start()
             self._begin()
             outcome = Watch(self._vertex, self.job, attempt, self._next).until_over()
@@ -158,8 +162,18 @@ class Run:
             self._vertex.usage.end(self.job)
             self.job.state["machines"] = False
 
+    def _prepare(self, attempt: Attempt) -> None:
+        """A registry that does not answer is asked again: it may be the emulator's own, which is about to end."""
+        for left in range(PULL_TRIES_MAX - 1, -1, -1):
+            try:
+                attempt.prepare()
+                return
+            except Refused as error:
+                if not left or not error.passing:
+                    raise
+            self._look(PULL_AGAIN_SECONDS)
+
     def _begin(self) -> None:
-        self._vertex.usage.begin(self.job)
         with self._lock:
             if "startTime" not in self.job.document:
                 self.job.document["startTime"] = self._now()
