@@ -125,8 +125,10 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     where = world.engine(asked.on or ENGINE_DEFAULT)
     if asked.container.run and not where.capabilities.contained:
         from outlast.jobs.contain_local import check_container, inside
+        from outlast.jobs.study import check_beside
 
         check_container(world, asked, where)
+        check_beside(asked.cells)
         where = inside(where)
     checked = check(world, asked, here, directory)
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from outlast.errors import UsageError
@@ -69,6 +70,16 @@ def _content(path: Path) -> bytes:
         return read_plain(path, FILE_BYTES_MAX)
     except OSError:
         return b""  # the resolver says what is wrong with it
+
+
+def check_beside(sweep: Sweep | None) -> None:
+    """Where a trainer runs in a container its agent is beside it, and has outlast's own Python."""
+    if sweep is not None and sweep.learns and importlib.util.find_spec(MODULE) is None:
+        raise UsageError(
+            f"`{option_of(sweep)}` with `--container` needs Optuna beside the container, and `{sys.executable}` has none",
+            state="nothing was submitted, nothing is being spent",
+            hint=f"`{sys.executable} -m pip install optuna`",
+        )
 
 
 def _check_here(sweep: Sweep, interpreter: Interpreter, world: World) -> None:

@@ -28,14 +28,17 @@ def study_of(
     sweep = SweepFolder(folder)
 
     def find() -> Sequence[Python]:
-        return list(_pythons(interpreter, {**told.environ, **spec.env, MARK: told.machine}))
+        own = Python(sys.executable, {**os.environ, MARK: told.machine})
+        if spec.container is not None:
+            return [own]  # the job's is in its container, and this agent beside it
+        return [*_of_job(interpreter, {**told.environ, **spec.env, MARK: told.machine}), own]
 
     cells = sweep.cells(spec.cells, launch.cells.grids)
     return SearchStudy(sweep, spec.cells, cells, launch.cells.turn, StudyProcess(find, SYSTEM), SYSTEM)
 
 
-def _pythons(interpreter: FindInterpreter, environ: Mapping[str, str]) -> Iterator[Python]:
-    """The job's own first: where a job has an environment, Optuna was resolved into it."""
+def _of_job(interpreter: FindInterpreter, environ: Mapping[str, str]) -> Iterator[Python]:
+    """Where a job has an environment, Optuna was resolved into it."""
     try:
         found = interpreter()
         yield Python(found.python, {**environ, **found.env})
@@ -43,4 +46,3 @@ def _pythons(interpreter: FindInterpreter, environ: Mapping[str, str]) -> Iterat
         raise
     except OutlastError:
         pass  # the cell that needs it ends with that error
-    yield Python(sys.executable, {**os.environ, MARK: environ[MARK]})
