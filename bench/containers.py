@@ -24,7 +24,8 @@ SAME_SECONDS_MAX = 0.1
 DOCKERFILE = """\
 FROM {base}
 COPY wheels /wheels
-RUN python3 /wheels/{pip}/pip install --quiet --no-index --no-compile --find-links /wheels --target /opt/packages {package} && rm -rf /wheels
+ENV PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels
+RUN python3 /wheels/{pip}/pip install --quiet --no-compile --target /opt/packages {package} && rm -rf /wheels
 COPY code /opt/code
 """
 

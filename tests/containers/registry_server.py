@@ -16,6 +16,7 @@ from typing import Any
 from tests.containers import base_image
 
 UP_SECONDS_MAX = 120.0
+PORTS_MAX = 5
 CONFIG = """\
 version: 0.1
 log: {{level: warn, accesslog: {{disabled: true}}}}
@@ -49,19 +50,27 @@ def skopeo(*arguments: str) -> str:
 
 
 @contextlib.contextmanager
-def serving(root: Path, auth: str = "", port: int = 0) -> Iterator[Server]:
+def serving(root: Path, auth: str = "") -> Iterator[Server]:
+    """At a port that was free a moment ago; whoever was faster there is left alone, and another one tried."""
     root.mkdir(parents=True, exist_ok=True)
-    port = port or _free_port()
-    config = root.parent / f"{root.name}.yml"
-    config.write_text(CONFIG.format(root=root, port=port, auth=auth))
-    with open(root.parent / f"{root.name}.log", "wb") as log:
-        process = subprocess.Popen(["docker-registry", "serve", str(config)], stdout=log, stderr=log, env=environment())
-    try:
-        _wait_until_up(port, process)
-        yield Server(port)
-    finally:
-        process.kill()
-        process.wait()
+    for _ in range(PORTS_MAX):
+        port = _free_port()
+        config = root.parent / f"{root.name}.yml"
+        config.write_text(CONFIG.format(root=root, port=port, auth=auth))
+        log = root.parent / f"{root.name}.log"
+        with open(log, "wb") as file:
+            process = subprocess.Popen(
+                ["docker-registry", "serve", str(config)], stdout=file, stderr=file, env=environment()
+            )
+        try:
+            if _comes_up(port, process):
+                yield Server(port)
+                return
+            assert "address already in use" in log.read_text(), log.read_text()
+        finally:
+            process.kill()
+            process.wait()
+    raise AssertionError("no port is free for long enough")
 
 
 def _free_port() -> int:
@@ -74,18 +83,20 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("REGISTRY_")}
 
 
-def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
+def _comes_up(port: int, process: subprocess.Popen[bytes]) -> bool:
+    """False: it has ended."""
     give_up_at = time.monotonic() + UP_SECONDS_MAX
     while time.monotonic() < give_up_at:
-        assert process.poll() is None, "docker-registry has ended"
+        if process.poll() is not None:
+            return False
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/v2/", timeout=10).close()
         except urllib.error.HTTPError as error:
             if error.code == 401:
-                return
+                return process.poll() is None
             raise
         except OSError:
             time.sleep(0.02)
         else:
-            return
+            return process.poll() is None
     raise AssertionError("docker-registry has not come up")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -98,13 +99,10 @@ def test_a_base_image_is_copied_from_another_registry(
 
 
 def test_what_a_registry_has_lost_is_pushed_again(project: User, registry: Server, tmp_path: Path) -> None:
-    import shutil
-
     with serving(tmp_path / "forgetful") as forgetful:
         place = {"OUTLAST_REGISTRY": f"{forgetful.host}/me"}
         image = built(project, **place)
-    shutil.rmtree(tmp_path / "forgetful" / "docker")
-    with serving(tmp_path / "forgetful", port=int(forgetful.host.rpartition(":")[2])) as forgetful:
+        shutil.rmtree(tmp_path / "forgetful" / "docker")
         project.write("train.py", SCRIPT + "# changed\n")
         changed = built(project, **place)
         project.write("train.py", SCRIPT)

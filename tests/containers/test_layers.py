@@ -48,9 +48,9 @@ NAMES = st.text(
 def test_whatever_is_put_into_a_layer_is_read_out_of_it_by_tar(sizes: dict[str, int]) -> None:
     files = {name: name.encode() * (size // 2 + 1) for name, size in sizes.items()}
     files = {name: content[: sizes[name]] for name, content in files.items()}
-    layer, data = written(*(Member.of(f"/opt/x/{name}", content) for name, content in files.items()))
+    layer, data = written(*(Member.of(f"/opt/outlast/{name}", content) for name, content in files.items()))
 
-    assert read(data) == {f"opt/x/{name}": (content, 0o644) for name, content in files.items()}
+    assert read(data) == {f"opt/outlast/{name}": (content, 0o644) for name, content in files.items()}
     assert layer.digest == f"sha256:{hashlib.sha256(data).hexdigest()}"
     assert layer.diff_id == f"sha256:{hashlib.sha256(gzip.decompress(data)).hexdigest()}"
     assert layer.bytes == len(data)
