@@ -186,3 +186,17 @@ def test_a_container_without_rights_says_what_it_lacks(trainer: Trainer) -> None
     trainer.run("one")
     until(lambda: "storage.objects" in str(trainer.shown("one").get("why", "")), f"it says so: {trainer.shown('one')}")
     assert trainer.user.outlast("stop", "one").code == 0
+
+
+def test_the_cells_of_a_sweep_are_claimed_by_custom_jobs(trainer: Trainer) -> None:
+    trainer.ready()
+    trainer.user.write("train.py", "import sys\nprint('cell', sys.argv[1:])\n")
+    trainer.user.write("sweep.json", '{"lr": [1, 2, 3], "n": [4]}')
+    said = trainer.user.outlast(
+        "run", "--on", "vertex", "--experiment_config", "sweep.json", "--parallel", "2", "--job-id", "s", "train.py"
+    )
+    assert said.code == 0, said.err
+    assert said.err.count("console.cloud.google.com/vertex-ai") == 2
+    assert sorted(one["displayName"] for one in trainer.custom_jobs()) == ["s-0", "s-1"]
+    results = trainer.user.outlast("results", "s", "--json")
+    assert results.code == 0, results.err

@@ -179,7 +179,12 @@ def _submit(world: World, request: Asked, cells: SweepAsked, *, yes: bool, at: t
     if again is not None:
         submit_again(world, planned, cells, again, rerun)
         return again.job
-    return submit_sweep(world, planned, cells).job
+    job = submit_sweep(world, planned, cells).job
+    if planned.image is not None:
+        from outlast.cli.links import say_links
+
+        say_links(world, job)
+    return job
 
 
 def _check_running(cells: SweepAsked, again: Again) -> None:

@@ -64,7 +64,12 @@ def image_of(
     if world.dry:
         reference = asked.container.image_tag or str(repository_for(world, asked, directory))
         return Image(reference, notes=ignored_notes(asked) if asked.container.image_tag else ())
-    return image_for(
+    note = ""
+    if not asked.container.image_tag:
+        from outlast.jobs.repository import make_repository
+
+        note = make_repository(world, repository_for(world, asked, directory))
+    image = image_for(
         world,
         asked,
         store,
@@ -74,6 +79,7 @@ def image_of(
         platform=platform_of(engine.capabilities.platform),
         on_progress=on_progress,
     )
+    return replace(image, notes=(note, *image.notes)) if note else image
 
 
 def workers_of(machine: Machine, asked: int = 1) -> int:
