@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 import pytest
 
 from outlast_emulator.testing import Running, running
+from tests.alone import leave_the_network
 from tests.emulator_clients import used
 from tests.emulator_vertex.images import push, tar
+
+leave_the_network()  # before any client is imported
 
 TIME_SCALE = 0.01
 WAIT_SECONDS_MAX = 90.0

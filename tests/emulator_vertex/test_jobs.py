@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
+from outlast_emulator.testing import running
 from tests.emulator_vertex.conftest import Vertex, until
 from tests.emulator_vertex.images import push, tar
 
@@ -135,6 +137,16 @@ def test_an_image_that_cannot_be_had_fails_the_job_with_the_reason(vertex: Verte
     assert missing["state"] == foreign["state"] == "JOB_STATE_FAILED"
     assert "emulated/outlast/nothing: manifests/latest was answered 404" in missing["error"]["message"]
     assert "registry quay.example.com cannot be reached" in foreign["error"]["message"]
+
+
+def test_an_image_of_another_registry_on_this_computer_is_run(vertex: Vertex, tmp_path: Path) -> None:
+    with running(tmp_path / "other") as other:
+        vertex.image = push(
+            other, "some/where", layers=(tar({"opt/run.sh": b"#!/bin/sh\necho foreign\n"}),), Cmd=["/opt/run.sh"]
+        )
+        job = vertex.create(vertex.pool())
+        assert vertex.over(job)["state"] == "JOB_STATE_SUCCEEDED", vertex.said(job, "service")
+    assert vertex.said(job) == ["foreign"]
 
 
 def test_googles_host_names_lead_to_the_emulators_registry_and_later_layers_hide_earlier_ones(vertex: Vertex) -> None:
