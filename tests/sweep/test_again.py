@@ -6,9 +6,17 @@ import json
 import subprocess
 from random import Random
 
+import pytest
+
 from outlast.folder.home import Home
 from outlast.folder.layout import SweepKeys
 from outlast.folder.sweep_records import Grid
+from outlast.jobs.asked import Asked
+from outlast.jobs.plan import plan
+from outlast.jobs.prune import find_unneeded, prune
+from outlast.jobs.sweep import SweepAsked, look_again, submit_again
+from outlast.jobs.watch import wait
+from outlast.jobs.world import system_world
 from outlast.store.registry import open_store
 from tests.cli.user import Said, Terminal, User
 from tests.sweep.conftest import done
@@ -45,6 +53,12 @@ def test_more_cells_are_added_and_only_they_are_run(user: User) -> None:
     shown = user.outlast("show", "lr", "--json").json["cell_list"]
     assert [cell["params"]["lr"] for cell in shown] == [0.5, 0.2, 0.9]
     assert user.outlast("logs", "lr.3").out.startswith("lr 0.9 depth 1 step 0")
+
+
+def test_cells_are_told_apart_by_which_value_belongs_to_which_key(user: User) -> None:
+    assert sweep(user, '{"lr": 1, "depth": 2}').code == 0
+    assert sweep(user, '[{"lr": 2, "depth": 1}, {"depth": 2, "lr": 1}]').code == 0
+    assert sorted(done(user)) == ["1.0 2", "2.0 1"]
 
 
 def test_changed_code_asks_which_cells_to_begin_again(user: User) -> None:
@@ -158,3 +172,30 @@ def test_prune_keeps_the_code_of_every_commit_that_a_sweep_goes_over(user: User)
     said = user.outlast(*words[:-1], "--rerun", "all", "train.py")
     assert said.code == 0, said.err
     assert sorted(done(user)) == ["0.25 1", "0.25 1", "0.5 1", "0.5 1"]
+
+
+def test_code_that_a_prune_takes_away_while_a_sweep_is_submitted_again_is_there_when_its_cells_begin(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sweep(user, '{"lr": [0.5]}').code == 0
+    user.write("train.py", (user.work / "train.py").read_text() + "\n# changed\n")
+    for name, value in user.environ().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(user.work)
+    world = system_world()
+    asked = SweepAsked({"lr": [0.5, 0.7]}, "stdin")
+    request = Asked(target="train.py", directory=str(user.work), name="lr", job_id="lr", cells=asked.cells)
+    planned = plan(world, request)
+    again = look_again(world, planned, asked)
+    assert again is not None
+    assert again.changed == ("train.py",)
+    new = user.home / "bundles" / f"{planned.spec.bundle}.json~1"
+    assert new.exists()
+
+    removed = prune(world, find_unneeded(planned.home, older_than_seconds=1e9))
+    assert [item.name for item in removed.items if item.kind == "bundle"] == [f"{planned.spec.bundle}.json"]
+    submit_again(world, planned, asked, again, "none")
+    assert wait(world, again.job).state == "succeeded"
+    assert sorted(done(user)) == ["0.5 1", "0.7 1"]
+    kept = prune(world, find_unneeded(planned.home, older_than_seconds=1e9))
+    assert [item.name for item in kept.items if item.kind == "bundle"] == []

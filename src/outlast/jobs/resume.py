@@ -188,11 +188,13 @@ def relaunch(
     asked: Spec,
     *,
     on: str = "",
+    settled: Callable[[LaunchRecord], None] | None = None,
     **changes: object,
 ) -> bool:
     """Record, index, head, old launch stopped, new one started. False: somebody else wrote head first.
 
     `asked`: the spec as this launch is to have it; `on`: its engine, if that is another one; `changes`: fields of its record.
+    `settled`: called when the record names all that is needed, before anybody relies on it.
     """
     on = on or previous.engine
     values = _secrets(world, job, spec)
@@ -208,6 +210,8 @@ def relaunch(
     )
     keep_for(world, job, spec, record.id, values)
     index(job, spec, record)
+    if settled is not None:
+        settled(record)
     gone_on = life.relaunched if at.head.state.final else _moved(job)
     swapped = job.folder.swap(at, gone_on(at.head, record), f"{record.id}-resume")
     if swapped is None:

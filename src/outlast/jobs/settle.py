@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from outlast.errors import Damaged, KeyMissing, OutlastError, PreconditionFailed
 from outlast.folder.prunes import Prunes, newest_prune, read_prunes
 from outlast.folder.records import Head
+from outlast.folder.sweep_records import Source
 from outlast.jobs.job import Job
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.reach import Reach
@@ -32,6 +34,14 @@ def settle(world: World, job: Job, spec: Spec, planned: Plan, *, there: bool) ->
         if prunes.number == again.prune and lacks(store, spec, prunes):
             raise _changed(job, there)
     return number
+
+
+def settle_sources(world: World, job: Job, spec: Spec, planned: Plan, sources: Sequence[Source]) -> None:
+    """The same for the code of every commit that a sweep goes over, when its grid names them."""
+    url = planned.asked.git.rpartition("@")[0]
+    for source in sources:
+        asked = replace(planned.asked, git=f"{url}@{source.ref}")
+        settle(world, job, replace(spec, bundle=source.bundle), replace(planned, asked=asked), there=True)
 
 
 def lacks(store: Store, spec: Spec, prunes: Prunes) -> bool:

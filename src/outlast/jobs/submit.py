@@ -25,7 +25,7 @@ from outlast.jobs.job_names import add_names
 from outlast.jobs.machine import first_region
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.secrets import forget, keep_for
-from outlast.jobs.settle import hold, settle
+from outlast.jobs.settle import hold, settle, settle_sources
 from outlast.jobs.trained import bring_trained
 from outlast.jobs.world import World
 from outlast.spec.record import decode, encode
@@ -88,6 +88,8 @@ def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitt
     keep_for(world, job, spec, record.id, planned.secrets)
     index(job, spec, record)
     prune = settle(world, job, spec, planned, there=there)
+    if grid is not None:
+        settle_sources(world, job, spec, planned, grid.sources)
     head = begin(job, life.begun(job.id, record, adopted))
     hold(job, head, prune, there=there)
     if head.state.final:

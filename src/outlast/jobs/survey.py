@@ -11,7 +11,7 @@ from outlast.folder import layout
 from outlast.folder.folder import Folder
 from outlast.folder.home import Home
 from outlast.folder.prunes import Prunes
-from outlast.folder.records import Head, Pin
+from outlast.folder.records import Head, LaunchRecord, Pin
 from outlast.folder.sweep import SweepFolder
 from outlast.jobs.job import Job
 from outlast.jobs.reach import SHARED, Reach, Shared
@@ -109,10 +109,14 @@ def reach_of(home: Home, jobs: Iterable[JobSeen], on_progress: OnProgress = sile
 
 
 def _bundles_of_cells(folder: Folder, spec: Spec) -> Iterator[str]:
-    """A sweep may go over several commits."""
-    if spec.cells is not None:
-        for grid in SweepFolder(folder).grids():
-            yield from (source.bundle for source in grid.sources)
+    """A sweep may go over several commits, and take other code with a later launch, whose record is there before head names it."""
+    if spec.cells is None:
+        return
+    for grid in SweepFolder(folder).grids():
+        yield from (source.bundle for source in grid.sources)
+    for entry in folder.store.list(folder.keys.launches):
+        if entry.key.endswith(".json") and entry.key.count("/") == folder.keys.launches.count("/"):
+            yield folder.read(LaunchRecord, entry.key).bundle
 
 
 def unneeded(home: Home, reach: Reach, condemned: Prunes) -> Iterator[Unneeded]:

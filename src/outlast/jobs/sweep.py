@@ -19,12 +19,14 @@ from outlast.folder.sweep_records import Grid, Row, Source, as_text
 from outlast.jobs.job import Job
 from outlast.jobs.plan import Plan
 from outlast.jobs.resume import relaunch
+from outlast.jobs.settle import settle, settle_sources
 from outlast.jobs.study import check_study
 from outlast.jobs.submit import Submitted, carry_out, start
 from outlast.jobs.world import World
 from outlast.spec.record import plain
 from outlast.spec.spec import Spec, Sweep
 from outlast.spec.sweep.expand import expansion
+from outlast.spec.sweep.flags import to_flags
 from outlast.spec.sweep.space import space
 
 CELLS_MAX = 999_999
@@ -189,7 +191,12 @@ def submit_again(world: World, planned: Plan, asked: SweepAsked, again: Again, r
         turn = previous.cells.turn if previous.cells is not None else 1
         cells = SweepLaunch(grids=len(grids), turn=turn + 1 if rerun == "all" else turn, failed_too=rerun != "none")
         wanted = replace(planned.spec, workers=planned.spec.workers)
-        if relaunch(world, job, spec, at, previous, wanted, bundle=planned.spec.bundle, cells=cells):
+
+        def settled(record: LaunchRecord) -> None:
+            settle(world, job, replace(spec, bundle=record.bundle), planned, there=True)
+            settle_sources(world, job, spec, planned, asked.sources)
+
+        if relaunch(world, job, spec, at, previous, wanted, settled=settled, bundle=planned.spec.bundle, cells=cells):
             return
 
 
@@ -206,7 +213,11 @@ def _new(cells: Cells, args: tuple[str, ...], asked: SweepAsked, count: int) -> 
 
 
 def _identity(args: tuple[str, ...], params: Mapping[str, Any]) -> str:
-    return json.dumps([sorted(args), params.get("ref")])
+    """The script's own arguments, and the flags of each parameter in whatever order; a commit too, which is none."""
+    each = (to_flags({name: value}) for name, value in params.items() if name != "ref")
+    flags = sorted(one for one in each if one)
+    own = len(args) - sum(len(one) for one in flags)
+    return json.dumps([args[:own], flags, params.get("ref")])
 
 
 def _check_alike(there: Spec, asked: Spec) -> None:
