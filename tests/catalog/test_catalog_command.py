@@ -123,8 +123,8 @@ def test_a_tpu_is_no_gpu_of_a_machine(user: User) -> None:
 
 
 def test_a_home_that_cannot_be_read_is_said_and_hides_nothing(user: User) -> None:
-    away = {"OUTLAST_EMULATOR": "http://127.0.0.1:9", "OUTLAST_HOME": "gs://nowhere-at-all"}
-    said = user.outlast("catalog", "machines", "--gpus", "L4", "--json", **away)
+    user.env |= {"OUTLAST_EMULATOR": "http://127.0.0.1:9", "OUTLAST_HOME": "gs://nowhere-at-all"}
+    said = user.outlast("catalog", "machines", "--gpus", "L4", "--json")
     assert said.code == 0 and len(said.json["rows"]) == 8, said.err
     assert "home `gs://nowhere-at-all` was left out" in said.err
     user.env["OUTLAST_HOME"] = "ftp://wrong"

@@ -87,8 +87,13 @@ def test_one_gpu_is_not_taken_for_another_whose_name_begins_alike() -> None:
 
 
 def test_what_is_free_at_first_has_the_price_that_follows() -> None:
-    prices = read_prices([row("External IP Charge on a Standard VM", "IpAddress", "OnDemand", "h", 0.0, 0.005)])
-    assert prices.addresses == {False: 0.005}
+    prices = read_prices(
+        [
+            row("External IP Charge on a Standard VM", "IpAddress", "OnDemand", "h", 0.0, 0.005),
+            row("External IP Charge on a Spot Preemptible VM", "IpAddress", "Preemptible", "h", 0.0, 0.0025),
+        ]
+    )
+    assert prices.addresses == {False: 0.005, True: 0.0025}
 
 
 def test_disks_are_priced_by_the_month_and_pods_of_older_tpus_are_not_chips() -> None:

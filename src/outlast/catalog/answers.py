@@ -205,19 +205,18 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _combinations(catalog: Catalog, gpu: Gpu, counts: Iterable[int], region: str, *, spot: bool) -> str:
-    lines = []
+    lines: list[tuple[float, str]] = []
     for count in counts:
         priced = by_price_of(catalog, gpu, count, region, spot=spot)
         if not priced:
-            lines += [f"{count} on `{one.name}`" for one in catalog.carriers(gpu, count)[:1]]
-            continue
-        if gpu.attached_to:
-            cpus = gpu.limits[count][0]
-            lines.append(f"{count} on `{gpu.attached_to}` machines of up to {cpus} vCPUs, from ${priced[0][0]:,.2f}")
-            continue
-        lines += [f"{count} on `{machine.name}` ${usd:,.2f}" for usd, machine in priced[:5]]
+            lines += [(float("inf"), f"{count} on `{one.name}`") for one in catalog.carriers(gpu, count)[:1]]
+        elif gpu.attached_to:
+            usd, cpus = priced[0][0], gpu.limits[count][0]
+            lines.append((usd, f"{count} on `{gpu.attached_to}` machines of up to {cpus} vCPUs, from ${usd:,.2f}"))
+        else:
+            lines += [(usd, f"{count} on `{machine.name}` ${usd:,.2f}") for usd, machine in priced[:5]]
     how = "Spot, " if spot else ""
-    return f"{gpu.name} ({how}per hour in `{region}`): {', '.join(lines)}"
+    return f"{gpu.name} ({how}per hour in `{region}`): {', '.join(words for _, words in sorted(lines))}"
 
 
 def _priced(priced: Sequence[tuple[float, MachineType]], region: str, *, spot: bool) -> str:

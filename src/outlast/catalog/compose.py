@@ -14,6 +14,7 @@ from outlast.catalog.skus import Prices
 Document = dict[str, Any]
 
 LOCAL_DISK_GB = 375
+TPU_TYPES = ("ct", "tpu")
 NEW_FAMILY_DISKS = ["hyperdisk-balanced"]
 """What every family that is younger than this tool boots from."""
 
@@ -80,7 +81,8 @@ def _families(
     members: dict[str, dict[str, _Listed]] = {}
     for name, one in listed.items():
         if one.accelerator and one.accelerator not in by_type:
-            made.unknown.add(one.accelerator)
+            if not one.accelerator.startswith(TPU_TYPES):  # these come with machines of their own, in another list
+                made.unknown.add(one.accelerator)
             continue
         members.setdefault(_family_of(name, one, shipped), {})[name] = one
     families = {}
@@ -144,7 +146,7 @@ def _family_offers(
             stand_in(made, offers, family, region, letters, before)
         else:
             told = "-" if usd[1] is None else f"{usd[1]:.6g}"
-            offers[region] = f"{letters} {usd[0]:.6g} {told} {shares[0]:.4g} {shares[1]:.4g}"
+            offers[region] = f"{letters} {usd[0]:.6g} {told} {shares[0]:.6g} {shares[1]:.6g}"
     return offers
 
 

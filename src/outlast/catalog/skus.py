@@ -33,7 +33,7 @@ DISKS = {
     "Hyperdisk Balanced Capacity": "hyperdisk-balanced",
 }
 LOCAL_DISK = "SSD backed Local Storage"
-ADDRESS = re.compile(r"External IP Charge on a (?:Standard )?VM", re.IGNORECASE)
+ADDRESS = re.compile(r"External IP Charge on a(?: Standard)?(?: VM)?", re.IGNORECASE)
 
 Key = tuple[str, str, bool]
 """(what, region, whether as Spot)."""
