@@ -33,6 +33,13 @@ class Container:
         self._lines = lines
         self._gone = threading.Event()
 
+    def begin(self, spec: dict[str, object], files: list[int]) -> None:
+        """Tells its launcher what to make; if that is gone already, `on_exit` says so."""
+        try:
+            self._lines.send(spec, files)
+        except Closed:
+            pass
+
     def alive(self) -> bool:
         return not self._gone.is_set()
 

@@ -16,7 +16,7 @@ from outlast_emulator.containers.images import Image, Images
 from outlast_emulator.containers.network import METADATA_ADDRESS, Network
 from outlast_emulator.machines import furniture, leftovers
 from outlast_emulator.machines.host import SOURCES
-from outlast_emulator.machines.lines import Closed, Lines
+from outlast_emulator.machines.lines import Lines
 
 START = "import sys; sys.path.insert(0, sys.argv[1]); from outlast_emulator.containers import launch; launch.main(int(sys.argv[2]))"
 NOT_ISOLATED = (
@@ -87,10 +87,7 @@ class ContainerHost:
 
         container.watch(on_line, ended)
         files = [asked.network.file] if asked.network.file >= 0 else []
-        try:
-            container._lines.send(self._spec(asked), files)
-        except Closed:
-            pass  # `on_exit` tells
+        container.begin(self._spec(asked), files)
         return container
 
     def _spec(self, asked: Start) -> dict[str, object]:

@@ -33,6 +33,8 @@ from outlast_emulator.vertex.watch import Told, Watch
 if TYPE_CHECKING:
     from outlast_emulator.vertex.model import Vertex
 
+GRACE_SECONDS = 30.0
+"""From SIGTERM to SIGKILL."""
 PULL_TRIES_MAX = 4
 PULL_AGAIN_SECONDS = 1.0
 LOOK_SECONDS = 0.1
@@ -147,7 +149,7 @@ class Run:
             attempt.start()
             self._begin()
             outcome = Watch(self._vertex, self.job, attempt, self._next).until_over()
-            grace = self._vertex.clock.scaled(outcomes_grace(outcome))
+            grace = self._vertex.clock.scaled(0.0 if outcome.kind == "internal" else GRACE_SECONDS)
             return outcome
         except Refused as error:
             return outcomes.no_image(error.replica, str(error))
@@ -257,12 +259,3 @@ class Run:
 
     def _now(self) -> str:
         return rfc3339(int(self._vertex.clock.now() * 1e6))
-
-
-GRACE_SECONDS = 30.0
-"""From SIGTERM to SIGKILL."""
-
-
-def outcomes_grace(outcome: Outcome) -> float:
-    """How long the replicas that still run may take to end."""
-    return 0.0 if outcome.kind in ("internal",) else GRACE_SECONDS
