@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from outlast.agent.child import Child
+from outlast.agent.child import Child, Exit, Reason
 from outlast.agent.study import LOOK_SECONDS_BILLED, STARTUP_TRIALS
 from outlast.agent.sweep import Leaving
+from outlast.agent.verdict import judge
 from outlast.errors import StoreUnavailable
 from outlast.folder.records import State
 from outlast.folder.rungs import Rungs
@@ -312,3 +313,16 @@ def test_a_value_that_is_no_number_is_asked_about_without_others() -> None:
     home.put_rows([Row(1, "succeeded", 1, metrics={"loss": 0.1}, step=100)])
     watched(home, adviser, running(float("nan"), 5))
     assert len(adviser.questions) == 1
+
+
+# The end.
+
+
+def test_an_agent_that_died_after_it_told_the_trainer_to_leave_still_knows_why() -> None:
+    head = Home(ASHA, 1).folder.read_head().head
+    verdict = judge(Exit(75), told=Reason.EARLY, stalled=False, retries=3, head=head)
+    assert (verdict.state, verdict.early, verdict.reason) == (State.STOPPED, True, "other cells did better")
+    finished = judge(Exit(0), told=Reason.EARLY, stalled=False, retries=0, head=head)
+    assert finished.state is State.SUCCEEDED and not finished.early, (
+        "a cell that came to its end all the same has done so"
+    )

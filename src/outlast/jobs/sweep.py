@@ -31,6 +31,7 @@ from outlast.spec.sweep.space import space
 
 CELLS_MAX = 999_999
 GRID = Sweep()
+OPTIONS = {"per_machine": "--cells-per-machine"}
 RERUNS = ("failed", "all", "none")
 MAY_DIFFER = frozenset(
     {"args", "bundle", "submitted_at", "provenance", "machine", "workers", "labels", "max_run_seconds", "max_cost_usd"}
@@ -227,7 +228,7 @@ def _check_alike(there: Spec, asked: Spec) -> None:
             state="nothing was started, nothing is being spent",
             hint="name the sweep otherwise: `--name`, or `--job-id`",
         )
-    before, now = plain(there), plain(asked)
+    before, now = (_with_options(plain(one)) for one in (there, asked))
     differ = [name for name in before if name not in MAY_DIFFER and before[name] != now.get(name)]
     if differ:
         raise UsageError(
@@ -235,6 +236,12 @@ def _check_alike(there: Spec, asked: Spec) -> None:
             state="nothing was started, nothing is being spent",
             hint="submit it as it was, or under another name: what its cells have in common does not change",
         )
+
+
+def _with_options(document: dict[str, Any]) -> dict[str, Any]:
+    """What a search is asked for by option, each by its own name."""
+    cells = document.pop("cells") or {}
+    return {**document, **{OPTIONS.get(name, f"--{name}"): value for name, value in cells.items()}}
 
 
 def _words(names: list[str]) -> str:
