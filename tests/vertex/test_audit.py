@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from outlast.clock import SYSTEM
 from outlast.engines.vertex.audit import VertexAuditor
+from outlast.engines.vertex.drills import take_away
+from outlast.engines.vertex.engine import VertexEngine
+from outlast.engines.vertex.jobs import custom_job
 from outlast.errors import UsageError
+from outlast.google.connect import connect
 from outlast_emulator.testing import Running
 from tests.compute.renting import ready
 from tests.vertex.trainer import until
@@ -48,16 +55,11 @@ def test_what_has_leaked_is_cancelled(emulator: Running, tmp_path: Path) -> None
     auditor.remove(found)  # what is gone is no error
 
 
-def test_a_drill_at_google_itself_is_refused() -> None:
-    from outlast.clock import SYSTEM
-    from outlast.engines.vertex.drills import take_away
-    from outlast.engines.vertex.jobs import custom_job
-    from outlast.google.connect import connect
-
+def test_google_itself_cannot_be_drilled() -> None:
+    """It takes machines away when it likes: a drill there is refused before anything is rented."""
+    assert not VertexEngine(SYSTEM, {}).capabilities.preempts
+    assert VertexEngine(SYSTEM, {"OUTLAST_EMULATOR": "http://127.0.0.1:1"}).capabilities.preempts
     job = custom_job({"name": "projects/1/locations/r/customJobs/2", "state": "JOB_STATE_RUNNING"})
-    try:
+    with pytest.raises(UsageError) as raised:
         take_away(connect({}), SYSTEM, job, notice_seconds=0)
-    except UsageError as error:
-        assert "--on compute" in error.hint
-    else:
-        raise AssertionError("it was taken away")
+    assert "outlast drill" in raised.value.hint

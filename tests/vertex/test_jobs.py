@@ -66,6 +66,7 @@ def test_a_job_trains_and_says_where_to_look(trainer: Trainer) -> None:
     assert job["state"] == "JOB_STATE_SUCCEEDED"
     assert job["jobSpec"]["serviceAccount"] == RUNNER
     until(lambda: trainer.output("one", "count") == b"10", "its outputs are published")
+    assert f"custom job {number}, done: https://console" in trainer.user.outlast("show", "one").out
     assert trainer.paid_for() == []
 
 

@@ -212,3 +212,12 @@ def test_the_account_is_the_runner(somebody: User, trainer: Trainer) -> None:
     found = planned(somebody, "outlast run --on vertex --dry_run --json trainer.train")
     assert found["rented"]["service_account"] == RUNNER
     assert Path(somebody.work / "trainer" / "train.py").exists()
+
+
+def test_a_home_on_this_computer_is_refused_before_anything_is_built(somebody: User, trainer: Trainer) -> None:
+    before = made(trainer)
+    somebody.env["OUTLAST_HOME"] = str(somebody.home)
+    said = typed(somebody, "outlast run --on vertex trainer.train", code=2)
+    assert "a rented machine cannot reach it" in said.err and "--bucket" in said.err
+    assert made(trainer) == before
+    assert typed(somebody, "outlast jobs --json").json == []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from outlast.cli.terminal import say, shown
+from outlast.cli.terminal import put, say, shown
 
 if TYPE_CHECKING:
     from outlast.engines.engine import Resource
     from outlast.jobs.job import Job
     from outlast.jobs.world import World
+    from outlast.results.status import Status
 
 SHOWN_MAX = 10
 
@@ -25,6 +26,17 @@ def say_links(world: World, job: Job) -> None:
             say(f"  {line}")
     if len(found) > SHOWN_MAX:
         say(f"  and {len(found) - SHOWN_MAX:,} more")
+
+
+def print_links(world: World, job: Job, status: Status) -> None:
+    """Of a job that a service runs: the others have no page of their own."""
+    rented = status.launch.machine.rented
+    if rented is None or not rented.service:
+        return
+    from outlast.jobs.links import links
+
+    for one in links(world, job, status.launch, status.spec)[-SHOWN_MAX:]:
+        put(f"  {one.kind} {shown(one.name)}, {', '.join(one.details)}: {one.url}")
 
 
 def link_lines(one: Resource) -> list[str]:

@@ -10,6 +10,7 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.clean import Cleaner
 from outlast.cli.linked import evaluates, linked_document, print_linked
+from outlast.cli.links import print_links
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.machine_words import hourly_words, machine_words
 from outlast.cli.options import cell_argument, home_option, job_argument, json_option, whole
@@ -78,6 +79,7 @@ def command(
         put_json(document)
         return EXIT_DONE
     _print_facts(status)
+    print_links(world, found, status)
     _print_attempts(status, attempt)
     if attempt is None:
         print_timeline(status)
@@ -121,6 +123,7 @@ def _show_sweep(
         )
         return EXIT_DONE
     _print_facts(told)
+    print_links(world, sweep, told)
     print_table(told, metrics, limit)
     print_linked(sweep)
     return EXIT_DONE

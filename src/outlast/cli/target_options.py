@@ -128,7 +128,7 @@ def asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         home=home_of(settings),
         project=settings["project"],
         cpus=settings["cpus"] if settings.source("cpus") != "default" else None,
-        gpus=settings["gpus"],
+        gpus=0 if given.get("nogpu") and given.get("gpus") is None else settings["gpus"],
         retries=settings["retries"],
         max_run_seconds=settings["max-run"],
         stall_seconds=settings["stall"],

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from outlast.engines.compute.names import bucket_of
 from outlast.jobs.asked import Asked
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Machine, Rented, Spec
@@ -34,6 +35,7 @@ def contain(
     rented = spec.machine.rented
     if not engine.capabilities.contained or rented is None:
         return spec, None
+    bucket_of(store.url)  # a home that containers cannot reach is refused before anything is built
     image = image_of(world, asked, rented, store, directory, packed, equipment, on_progress, engine=engine)
     machine = replace(spec.machine, rented=replace(rented, image=image.reference))
     return replace(spec, machine=machine, workers=workers_of(machine, spec.workers)), image

@@ -26,6 +26,8 @@ class Found:
 
 
 def find_machine(world: World, asked: Asked, engine: Engine) -> Found:
+    if asked.managed.no_gpu and parse_gpus(str(asked.gpus))[0] and not asked.force:
+        raise UsageError(f"`--nogpu` and `--gpus {asked.gpus}` contradict each other", hint="leave one of them out")
     if engine.capabilities.contained:
         from outlast.jobs.rent_contained import rent_contained
 

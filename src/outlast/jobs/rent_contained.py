@@ -84,8 +84,6 @@ def _refuse(asked: Asked) -> None:
             raise UsageError(f"`{option}` has no meaning with `--on vertex`", hint=hint)
     gpus, _ = parse_gpus(str(asked.gpus))
     managed = asked.managed
-    if managed.no_gpu and gpus and not asked.force:
-        raise UsageError(f"`--nogpu` and `--gpus {asked.gpus}` contradict each other", hint="leave one of them out")
     if managed.tpu and (gpus or asked.machine_type) and not asked.force:
         named = f"--gpus {asked.gpus}" if gpus else f"--machine-type {asked.machine_type}"
         raise UsageError(f"`--tpu-spec {managed.tpu}` says which machine, and so does `{named}`", hint="leave one out")

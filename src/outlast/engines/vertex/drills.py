@@ -26,7 +26,7 @@ def take_away(
         raise UsageError(
             "Vertex AI takes machines away when it likes, and not when it is asked to",
             state="nothing was taken away",
-            hint="`outlast drill --on compute` drills on machines, `outlast emulator -- outlast drill --on vertex` in a box",
+            hint="`outlast drill` takes them away on this computer: what survives here survives there",
         )
     notice_seconds = max(notice_seconds, NOTICE_SECONDS_MIN) if notice_seconds > 0 else 0.0
     there = _living(transport, job)

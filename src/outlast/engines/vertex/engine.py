@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,7 @@ from outlast.engines.vertex.jobs import LATER, CustomJob, Phase, current, custom
 from outlast.engines.vertex.said import last_words, lines_of, shell_url
 from outlast.errors import NoCapacity, NotFound, OutlastError, UsageError
 from outlast.google.connect import connect
+from outlast.google.endpoints import EMULATOR, STORAGE_EMULATOR
 from outlast.google.errors import ApiError, passing, untouched
 from outlast.google.storage import StorageClient
 from outlast.google.transport import Transport
@@ -58,24 +60,29 @@ ERROR_SECONDS = 120.0
 TIME_SCALE = "OUTLAST_EMULATOR_TIME_SCALE"
 
 
+CAPABILITIES = Capabilities(
+    restarts_machines=True,
+    gpus=True,
+    workers_max=WORKERS_MAX,
+    same_machine=False,
+    preempts=False,
+    platform=PLATFORM,
+    rents=True,
+    contained=True,
+)
+"""Vertex AI takes machines away, but not when it is asked to; its emulator does."""
+
+
 class VertexEngine:
     name = "vertex"
-    capabilities = Capabilities(
-        restarts_machines=True,
-        gpus=True,
-        workers_max=WORKERS_MAX,
-        same_machine=False,
-        preempts=True,
-        platform=PLATFORM,
-        rents=True,
-        contained=True,
-    )
 
     def __init__(self, clock: Clock, environ: Mapping[str, str] = os.environ, *, program: str = "") -> None:
         """`program`: `module:function` that runs in its containers instead of the agent."""
         self.clock = clock
         self.program = program
         self.environ = environ
+        emulated = any(environ.get(name) for name in (EMULATOR, STORAGE_EMULATOR))
+        self.capabilities = replace(CAPABILITIES, preempts=emulated)
         self._taken: set[str] = set()
         """Machines that this process has taken away: Vertex AI may call their job running for a while."""
 
