@@ -100,9 +100,7 @@ def _is_of(command: bytes, user: User) -> bool:
 def test_an_image_that_is_there_is_run_as_it_is(project: User, registry_place: str) -> None:
     image = project.outlast("container", "build", "train.py", "--registry", registry_place).out.strip()
 
-    said = project.outlast(
-        "run", "--container", "--image-tag", image, "--dir", ".", "--container-args", "--tls-verify=false", "train.py"
-    )
+    said = project.outlast("run", "--container", "--image-tag", image, "--dir", ".", "train.py")
 
     assert said.code == 0, said.err
     assert "step 3 total 6" in said.out
@@ -139,3 +137,25 @@ def test_what_does_not_go_together_with_a_container_is_refused(
 
     assert said.code != 0
     assert words in said.err
+
+
+def test_what_a_killed_machine_has_left_in_the_runtime_is_swept_by_the_next_one(
+    project: User, podman_env: dict[str, str], base: str, tmp_path: Path
+) -> None:
+    """A container whose lock nobody holds is nobody's; one whose lock is held is left alone."""
+    import fcntl
+
+    from outlast.machine.container_run import LABEL
+
+    held = open(tmp_path / "held", "w")  # noqa: SIM115
+    fcntl.flock(held, fcntl.LOCK_EX)
+    for name in ("held", "gone"):
+        create = ("create", "--quiet", "--tls-verify=false", "--network", "host", "--name", f"{tmp_path.name}-{name}")
+        podman(podman_env, *create, "--label", f"{LABEL}={tmp_path / name}", base, "python3")
+    try:
+        assert project.outlast("run", "--container", "train.py").code == 0
+        left = podman(podman_env, "ps", "--all", "--format", "{{.Names}}").split()
+        assert [one for one in left if one.startswith(tmp_path.name)] == [f"{tmp_path.name}-held"]
+    finally:
+        held.close()
+        podman(podman_env, "rm", "--force", f"{tmp_path.name}-held")

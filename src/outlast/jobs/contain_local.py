@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from outlast.container.oci_layout import OciLayout
+from outlast.container.reference import parse_reference
 from outlast.container.runtime import find_runtime, load_command, load_image, runtime_variables
 from outlast.errors import UsageError
 from outlast.jobs.container_build import Inside
@@ -44,6 +46,12 @@ def inside(engine: Engine) -> Engine:
     return cast("Engine", Inside(PLATFORM, engine.name))
 
 
+def plain_args(runtime: str, image: str) -> tuple[str, ...]:
+    """A registry on this computer has no TLS, which docker knows by itself."""
+    is_plain = parse_reference(image).url.startswith("http:") and os.path.basename(runtime) == "podman"
+    return ("--tls-verify=false",) if is_plain else ()
+
+
 def contain_here(
     world: World,
     asked: Asked,
@@ -63,7 +71,9 @@ def contain_here(
         image = image_for(
             world, asked, store, directory, packed, equipment, platform=platform_of(PLATFORM), on_progress=on_progress
         )
-        return Container(image.reference, runtime, (), asking.args, environ), image
+        return Container(
+            image.reference, runtime, (), (*plain_args(runtime, image.reference), *asking.args), environ
+        ), image
     layout = OciLayout(world.cache_dir / "containers" / "layout")
     image = image_for(
         world,

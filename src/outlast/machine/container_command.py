@@ -10,6 +10,7 @@ from pathlib import Path
 
 from outlast.host import files, image_places
 from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine.container_run import LABEL
 from outlast.spec.spec import Container
 
 HERE = Path(__file__).parent
@@ -37,6 +38,7 @@ def contained(
     name = re.sub(r"[^a-zA-Z0-9_.-]+", "-", f"outlast-{assignment.machine}")
     docker = os.path.basename(container.runtime) == "docker"
     words = [container.runtime, "run", "--rm", "--name", name, "--network", "host", "--ipc", "host"]
+    words += ["--label", f"{LABEL}={lock}"]
     words += _mount(paths.path, paths.path, writable=True)
     for path in mounts:
         if path.exists():
@@ -48,7 +50,7 @@ def contained(
     if docker:
         words += ["--user", f"{os.getuid()}:{os.getgid()}"]
     else:
-        words += ["--security-opt", "label=disable"]
+        words += ["--quiet", "--security-opt", "label=disable"]
     if assignment.gpus:
         words += ["--gpus", "all"] if docker else ["--device", "nvidia.com/gpu=all"]
     words += [*container.args, container.image, GUARD, str(lock), *command]

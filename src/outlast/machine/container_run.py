@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 
+LABEL = "outlast.lock"
 EXIT_RUNTIME = 125
 """As podman and docker say: the container could not be started."""
 
@@ -25,17 +26,45 @@ def main(arguments: list[str]) -> int:
     # The whole group is told, the runtime too: it passes the signal on, and what is below it says when it has ended.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run([order["runtime"], "rm", "--force", order["name"]], check=False, **quiet)  # type: ignore[call-overload]
+    _heard([order["runtime"], "rm", "--force", order["name"]])
     present = [order["runtime"], "image", "inspect", order["image"]]
-    if order["load"] and subprocess.run(present, check=False, **quiet).returncode != 0:  # type: ignore[call-overload]
+    if order["load"] and _heard(present).returncode != 0:
         said = subprocess.run(order["load"], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if said.returncode != 0:
             os.write(2, b"outlast: the image of this job cannot be loaded again: " + said.stdout[-1000:] + b"\n")
             return EXIT_RUNTIME
     runtime = subprocess.Popen(order["command"])
+    sweep(order["runtime"])
     code = runtime.wait()
     return code if code >= 0 else 128 - code
+
+
+def sweep(runtime: str) -> None:
+    """What runners have left that were killed: a runtime whose own watchers died with them goes on counting it as running."""
+    listed = _heard([runtime, "ps", "--all", "--quiet", "--filter", f"label={LABEL}"])
+    for one in listed.stdout.split():
+        asked = [runtime, "inspect", "--format", f'{{{{index .Config.Labels "{LABEL}"}}}}', one]
+        lock = _heard(asked).stdout.strip()
+        if lock and not is_held(lock):
+            _heard([runtime, "rm", "--force", one])
+
+
+def _heard(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def is_held(lock: str) -> bool:
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False  # its machine is gone
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 if __name__ == "__main__":
