@@ -1,49 +1,69 @@
-"""Images in a directory of this computer, in OCI's layout: for a runtime on it, without any registry."""
+"""Images in a directory of this computer, each in OCI's layout: for a runtime on it, without any registry.
+
+blobs/sha256/<digest>      what all of them consist of
+images/<name>/             one image: an OCI layout whose blobs are links to those
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from outlast.clock import SYSTEM
 from outlast.container.reference import DIGEST
 from outlast.container.registry import BlobsMissing, digest_of
 from outlast.errors import Damaged
 
 REF_NAME = "org.opencontainers.image.ref.name"
+IMAGES_MAX = 20
+"""So many are kept; a runtime has its own copy of those that it was given."""
+
+UNUSED_SECONDS_MIN = 3600.0
+"""What is in no image for so long is of none that is just being put together."""
 
 
 class OciLayout:
-    """As `build.Target` promises. All images of the directory share their blobs."""
+    """As `build.Target` promises."""
 
     host = "oci"
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
+    def image(self, name: str) -> Path:
+        return self.directory / "images" / name
+
     def manifest_digest(self, path: str, wanted: str) -> str:
-        digest = wanted if DIGEST.fullmatch(wanted) else self._index().get(wanted, {}).get("digest", "")
-        if not digest or not self._blob(digest).is_file():
+        digest = wanted if DIGEST.fullmatch(wanted) else self._named(wanted)
+        try:
+            data = self._blob(digest).read_bytes() if digest else b""
+        except OSError:
             return ""
-        manifest = json.loads(self._blob(digest).read_bytes())
-        named = [manifest["config"]["digest"], *(one["digest"] for one in manifest["layers"])]
-        return digest if all(self._blob(one).is_file() for one in named) else ""
+        there = bool(data) and all(self._blob(one).is_file() for one in _parts(data))
+        return digest if there and self.name_of(digest) else ""
 
     def put_manifest(self, path: str, wanted: str, data: bytes, media_type: str) -> None:
-        document = json.loads(data)
-        named = [document["config"]["digest"], *(one["digest"] for one in document["layers"])]
-        if not all(self._blob(one).is_file() for one in named):
-            raise BlobsMissing
         digest = digest_of(data)
         self._write(self._blob(digest), (data,))
         entry = {"mediaType": media_type, "digest": digest, "size": len(data), "annotations": {REF_NAME: wanted}}
-        index = {**self._index(), wanted: entry}
-        text = json.dumps({"schemaVersion": 2, "manifests": list(index.values())})
-        self._write(self.directory / "oci-layout", (b'{"imageLayoutVersion":"1.0.0"}',))
-        self._write(self.directory / "index.json", (text.encode(),))
+        place = self.image(wanted)
+        blobs = place / "blobs" / "sha256"
+        blobs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in (digest, *_parts(data)):
+            try:
+                os.link(self._blob(one), blobs / self._blob(one).name)
+            except FileExistsError:
+                continue
+            except FileNotFoundError:
+                raise BlobsMissing from None
+        self._write(place / "oci-layout", (b'{"imageLayoutVersion":"1.0.0"}',))
+        self._write(place / "index.json", (json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode(),))
+        self._sweep()
 
     def has_blob(self, path: str, digest: str) -> bool:
         return self._blob(digest).is_file()
@@ -60,18 +80,37 @@ class OciLayout:
         return str(json.loads(self._blob(digest).read_bytes())["config"]["digest"])
 
     def name_of(self, digest: str) -> str:
-        """The name under which the image stands in the index."""
-        return next(name for name, entry in self._index().items() if entry["digest"] == digest)
+        """Empty: no image has it."""
+        return next((path.name for path in self._images() if self._named(path.name) == digest), "")
 
     def _blob(self, digest: str) -> Path:
         return self.directory / "blobs" / "sha256" / digest.removeprefix("sha256:")
 
-    def _index(self) -> dict[str, Any]:
+    def _named(self, name: str) -> str:
         try:
-            entries = json.loads((self.directory / "index.json").read_bytes())["manifests"]
-        except (OSError, ValueError, KeyError):
-            return {}
-        return {entry["annotations"][REF_NAME]: entry for entry in entries}
+            entry = json.loads((self.image(name) / "index.json").read_bytes())["manifests"][0]
+        except (OSError, ValueError, KeyError, IndexError):
+            return ""
+        return str(entry["digest"])
+
+    def _images(self) -> list[Path]:
+        """The newest first."""
+        try:
+            found = list((self.directory / "images").iterdir())
+        except OSError:
+            return []
+        return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+    def _sweep(self) -> None:
+        for path in self._images()[IMAGES_MAX:]:
+            shutil.rmtree(path, ignore_errors=True)
+        for path in (self.directory / "blobs" / "sha256").iterdir():
+            try:
+                status = path.stat()
+                if status.st_nlink == 1 and SYSTEM.now() - status.st_mtime > UNUSED_SECONDS_MIN:
+                    path.unlink()
+            except OSError:
+                continue  # another command was faster
 
     def _write(self, path: Path, chunks: Iterable[bytes]) -> int:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,3 +125,8 @@ class OciLayout:
             os.unlink(temporary)
             raise
         return size
+
+
+def _parts(manifest: bytes) -> list[str]:
+    document: dict[str, Any] = json.loads(manifest)
+    return [document["config"]["digest"], *(one["digest"] for one in document["layers"])]
