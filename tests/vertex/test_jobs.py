@@ -181,6 +181,16 @@ def test_what_cannot_start_is_told_by_cloud_logging(trainer: Trainer) -> None:
     assert "no agent of job `one` has come up" in logs.err
 
 
+def test_an_image_that_is_nowhere_is_given_up_in_the_end(trainer: Trainer) -> None:
+    """What Vertex AI calls an internal error may pass: three custom jobs are tried at most."""
+    trainer.ready()
+    trainer.train()
+    trainer.run("one", "--image-tag", f"{trainer.emulator.url.partition('://')[2]}/emulated/outlast/none:latest")
+    until(lambda: trainer.shown("one")["state"] == "failed", f"it is given up: {trainer.shown('one')}")
+    assert 1 <= len(trainer.custom_jobs()) <= 3
+    assert "the machine could not boot" in trainer.user.outlast("show", "one").out
+
+
 def test_a_container_without_rights_says_what_it_lacks(trainer: Trainer) -> None:
     trainer.ready("roles/logging.logWriter")
     trainer.train()

@@ -22,7 +22,7 @@ from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState,
 from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.claims import Claim, Claims
 from outlast.engines.vertex.drills import take_away
-from outlast.engines.vertex.jobs import LATER, CustomJob, Phase, current, custom_job, of_rank
+from outlast.engines.vertex.jobs import INTERNAL, LATER, CustomJob, Phase, current, custom_job, of_rank
 from outlast.engines.vertex.said import last_words, lines_of, shell_url
 from outlast.errors import NoCapacity, NotFound, OutlastError, UsageError
 from outlast.google.connect import connect
@@ -50,6 +50,9 @@ CREATE_SECONDS_MAX = 90.0
 
 AGAIN_SECONDS = 120.0
 """So long after Vertex AI has found no machine it is not asked again."""
+
+INTERNAL_MAX = 3
+"""So many custom jobs of a launch fail for reasons of Vertex AI's own before a container has come up: then it is the image."""
 
 QUIET_SECONDS = 20.0
 """So long a container that runs may say nothing before its log is asked."""
@@ -210,7 +213,7 @@ class VertexEngine:
             ours = [one for rank in names.ranks(launch) if (one := current(of_rank(everything, rank))) is not None]
             living = [one for one in ours if one.phase.alive]
             if not living:
-                return self._ended(launch, ours)
+                return self._ended(launch, ours, everything)
             lost = [one for one in ours if one.phase is Phase.FAILED]
             running = any(one.phase is Phase.RUNNING for one in living)
             boots = self._boots(launch) if running else Boots({}, frozenset(), failed=False)
@@ -242,7 +245,7 @@ class VertexEngine:
     def _replicas(self, launch: Launch, job: CustomJob) -> range:
         return range(launch.workers) if _rented(launch).pools else range(job.rank, job.rank + 1)
 
-    def _ended(self, launch: Launch, jobs: list[CustomJob]) -> LaunchState:
+    def _ended(self, launch: Launch, jobs: list[CustomJob], everything: list[CustomJob]) -> LaunchState:
         if not jobs:
             return LaunchState(Condition.ABSENT)
         bucket = bucket_of(launch.home)
@@ -259,7 +262,9 @@ class VertexEngine:
             silent = not one.document.get("error")
             if silent and self.clock.now() - one.ended_at < ERROR_SECONDS * self._time_scale():
                 return LaunchState(Condition.WAITING, "for word from Vertex AI why it has given up")
-            if one.code not in LATER:
+            internal = [other for other in everything if other.phase is Phase.FAILED and other.code == INTERNAL]
+            hopeless = not boots.up and len(internal) >= INTERNAL_MAX
+            if one.code not in LATER or hopeless:
                 words = last_words(self.transport, _rented(launch).project, one)
                 return LaunchState(Condition.BOOT_FAILED, words)
             left = one.ended_at + AGAIN_SECONDS * self._time_scale() - self.clock.now()

@@ -46,7 +46,8 @@ PHASES = {
 }
 """A state that nobody here knows counts as waiting: it is not over."""
 
-LATER = frozenset({8, 13, 14})
+INTERNAL = 13
+LATER = frozenset({8, INTERNAL, 14})
 """RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE: it may be there later, or elsewhere."""
 
 
