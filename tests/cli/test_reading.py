@@ -247,6 +247,19 @@ def test_a_job_that_succeeded_is_not_resumed(saved: User) -> None:
     assert said.code == 2 and "outlast run --from saved" in said.err
 
 
+def test_a_resume_that_is_only_planned_leaves_the_job_as_it_ended(user: User) -> None:
+    user.write("train.py", "import sys; sys.exit(3)")
+    assert user.outlast("run", "--job-id", "one", "train.py").code == 1
+    said = user.outlast("resume", "one", "--dry-run", "--json", "--cpus", "2", "--max-run", "1h")
+    (launch,) = said.json["launches"]
+    assert (launch["engine"], launch["cpus"], launch["max_run_seconds"]) == ("local", 2, 3600.0)
+    assert said.json["writes"][0]["key"] == "jobs/one/launches/000002.json"
+    printed = user.outlast("resume", "one", "--dry-run")
+    assert "start 1 machine on local" in printed.out and "nothing was made, nothing was started" in printed.err
+    shown = user.outlast("show", "--json", "one").json
+    assert (shown["state"], shown["attempts"]) == ("failed", 1)
+
+
 def test_resume_detached_says_the_same_three_fields(user: User) -> None:
     user.write("train.py", "raise SystemExit(1)")
     user.outlast("run", "--job-id", "mine", "train.py")

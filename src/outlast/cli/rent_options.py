@@ -35,7 +35,7 @@ def rent_options(callback: Callable[..., Any]) -> Callable[..., Any]:
             setting_option(
                 "region",
                 "REGION",
-                "Where machines and bucket are, `us-central1` if not said; several are tried in their order.",
+                "Where machines and bucket are, `us-central1` if not said; several are tried in order, but for stock-outs.",
                 several=True,
             ),
             setting_option("zone", "ZONE", "Rent in this zone only; repeatable.", several=True),
