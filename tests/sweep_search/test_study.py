@@ -111,7 +111,7 @@ def test_damaged_and_foreign_trials_teach_nothing_and_stop_nobody() -> None:
         home.keys.trial(14, 1), b'{"format": 1, "cell": 3, "params": {"x": 0.5, "kind": "a"}, "at": 0}', if_generation=0
     )
     store.put(home.keys.trials + "notes.txt", b"mine", if_generation=0)
-    store.put(home.keys.trial(15, 2), store.get(home.keys.trial(1, 1)).data, if_generation=0)
+    home.folder.create(home.keys.trial(15, 2), Trial(15, SPACE.random(9, 15), 1.0))
     assert home.study(adviser).choose(20) == {"x": 0.125, "kind": "b"}
     assert len(adviser.questions[0]["trials"]) == 12
 

@@ -140,9 +140,7 @@ class SearchStudy:
         self._words.clear()
         if not self.asked.early:
             return ""
-        if self._watch is None or self._watch.cell != cell:
-            self._watch = _Watch(cell, self.asked.metric)
-        watch = self._watch
+        watch = self._watch = self._watch_of(cell, child)
         if watch.asked_about:
             answer = self.adviser.answer()
             return self._judged(watch, answer) if answer is not None else ""
@@ -161,14 +159,19 @@ class SearchStudy:
         """A short cell is measured here alone."""
         if not self.asked.early:
             return
-        watch, self._watch = self._watch, None
-        if watch is None or watch.cell != cell:
-            watch = _Watch(cell, self.asked.metric)
+        watch, self._watch = self._watch_of(cell, child), None
         watch.look(child)
         try:
             self._write(watch)
         except AWAY:
             pass  # others have one less to be compared with
+
+    def _watch_of(self, cell: int, child: Child) -> _Watch:
+        """A cell that this worker has lost and got back has another child."""
+        known = self._watch
+        if known is not None and known.cell == cell and known.child is child:
+            return known
+        return _Watch(cell, child, self.asked.metric)
 
     def _write(self, watch: _Watch) -> bool:
         """Whether there was anything new."""
@@ -245,8 +248,9 @@ class SearchStudy:
 class _Watch:
     """One cell while it runs here."""
 
-    def __init__(self, cell: int, metric: str) -> None:
+    def __init__(self, cell: int, child: Child, metric: str) -> None:
         self.cell = cell
+        self.child = child
         self.look_at = self.again_at = -math.inf
         self.known: dict[int, float] = {}
         """What is in the home."""
