@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from outlast.errors import UsageError
 from outlast.folder.records import LaunchRecord
 from outlast.jobs.asked import Asked
 from outlast.jobs.machine import find_machine, first_region
-from outlast.jobs.rent_again import machine_again
+from outlast.jobs.rent_again import differs, machine_again
 from outlast.jobs.world import World, system_world
 from outlast.spec.spec import Machine, Rented
 from outlast_emulator.testing import Running
@@ -93,3 +94,14 @@ def test_a_machine_that_is_not_rented_takes_other_cpus_and_refuses_the_rest(worl
     assert machine_again(world, record, {"cpus": 2}) == Machine(2, 0)
     with pytest.raises(UsageError, match="rents none"):
         machine_again(world, record, {"zones": ("us-east1-c",), "said": ("--zone",)})
+
+
+def test_the_same_request_is_the_same_machine_whatever_was_met_and_paid_meanwhile(world: World) -> None:
+    record = launched(world, gpus="L4")
+    before = record.machine.rented
+    assert before is not None
+    later = replace(before, zones=tuple(reversed(before.zones)), usd_per_hour=9.0, usd_per_hour_on_demand=10.0)
+    assert not differs(record.machine, replace(record.machine, rented=later))
+    assert differs(record.machine, replace(record.machine, rented=replace(later, zones=later.zones[:1])))
+    assert differs(record.machine, replace(record.machine, rented=replace(later, spot=False)))
+    assert differs(Machine(1, 0), Machine(2, 0)) and not differs(Machine(1, 0), Machine(1, 0))

@@ -22,8 +22,11 @@ SIZE = ("cpus", "gpus", "machine_type")
 PLACE = ("region", "zones", "exclude_zones")
 
 
-def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, Any]) -> Machine:
-    """`changes`: fields of a request, those that were given. Without any, the very machine of the launch before."""
+def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, Any], home: str | None = None) -> Machine:
+    """`changes`: fields of a request, those that were given. Without any, the very machine of the launch before.
+
+    `home`: the job's, which remembers where there was capacity.
+    """
     machine = previous.machine
     wanted = {name: value for name, value in changes.items() if name != "max_cost_usd"}
     if not wanted:
@@ -42,7 +45,7 @@ def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, An
     before = as_before(machine, machine.rented, wanted)
     if machine.rented.service:
         before = _as_before_managed(machine, machine.rented, before)
-    asked = Asked(target="", **{**before, **wanted})
+    asked = Asked(target="", **{"home": home, **before, **wanted})
     found = first_region(find_machine(world, asked, engine).machine)
     if machine.rented.service and found.rented is not None:
         pools = () if any(name in wanted for name in SIZE) else machine.rented.pools
@@ -50,6 +53,18 @@ def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, An
         found = first_region(replace(found, rented=rented))
     engine.check(found, workers=previous.workers)
     return found
+
+
+def differs(one: Machine, other: Machine) -> bool:
+    """In what was asked for: the order in which zones are tried, and their prices, change by themselves."""
+    return _asked_for(one) != _asked_for(other)
+
+
+def _asked_for(machine: Machine) -> Machine:
+    if machine.rented is None:
+        return machine
+    zones = tuple(sorted(machine.rented.zones))
+    return replace(machine, rented=replace(machine.rented, zones=zones, usd_per_hour=0.0, usd_per_hour_on_demand=0.0))
 
 
 def as_before(machine: Machine, rented: Rented, wanted: Mapping[str, Any]) -> dict[str, Any]:

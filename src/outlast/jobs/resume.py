@@ -16,7 +16,7 @@ from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.other_engine import check_goes, check_gone, with_image, workers_at
-from outlast.jobs.rent_again import machine_again, max_cost_again
+from outlast.jobs.rent_again import differs, machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import agent_for, index, launch_record, start, start_new
 from outlast.jobs.sweep_money import again
@@ -125,7 +125,7 @@ def _check_unchanged(
         "--max-run": max_run_seconds is not None
         and not math.isclose(max_run_seconds, record.deadline_at - record.launched_at, abs_tol=0.001),
         "--max-cost": changes.get("max_cost_usd", record.max_cost_usd) != record.max_cost_usd,
-        "its machine": bool(changes) and machine_again(world, record, changes) != record.machine,
+        "its machine": bool(changes) and differs(machine_again(world, record, changes, job.home.url), record.machine),
     }
     changed = [name for name, differs in asked.items() if differs]
     if changed:
@@ -157,7 +157,7 @@ def _relaunch(
     on = str(changes.get("on") or previous.engine)
     if on != previous.engine:
         check_goes(world, job.id, previous, on)
-    machine = machine_again(world, previous, changes)
+    machine = machine_again(world, previous, changes, job.home.url)
     if world.engine(on).capabilities.contained:
         machine = with_image(world, job, spec, previous, machine, at.head.bundle)
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
