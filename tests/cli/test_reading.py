@@ -15,7 +15,7 @@ from tests.cli.user import SECONDS_MAX, User
 
 ROW = [
     "job", "name", "state", "engine", "target", "args", "labels", "attempts", "preemptions", "step", "submitted_at",
-    "started_at", "ended_at", "exit_code", "cost_usd", "usd_per_hour", "folder", "sweep",
+    "started_at", "ended_at", "exit_code", "cost_usd", "usd_per_hour", "folder", "sweep", "cells",
 ]  # fmt: skip
 ATTEMPT = [
     "attempt", "launch", "machine", "cause", "started_at", "ended_at", "exit_code", "resumed_from_step", "steps_lost",

@@ -93,7 +93,7 @@ def test_a_damaged_cache_is_no_cache(typist: Typist, damage: str) -> None:
     changed = {
         "cut": data[: len(data) // 2],
         "flipped": data.replace(b"succeeded", b"sucseeded", 1),
-        "foreign home": b'outlast jobs 3 %08x "/elsewhere"\n' % zlib.crc32(body) + body,
+        "foreign home": b'outlast jobs 4 %08x "/elsewhere"\n' % zlib.crc32(body) + body,
         "not text": b"\xff\x00" * 1000,
         "empty": b"",
         "long": data + b"x" * 100,
