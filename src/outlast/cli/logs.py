@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     metavar="S",
     help="Seconds between two looks with -f; as the home likes it if not said.",
 )
-@click.option("--job-id", hidden=True)
+@click.option("--job-id", hidden=True, help="The job, as an older tool wanted it.")
 @home_option
 @json_option
 def command(
