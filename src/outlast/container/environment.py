@@ -13,7 +13,6 @@ from outlast.bundle.environment.archive import Archive
 from outlast.bundle.environment.install import Site
 from outlast.bundle.environment.record import AGAIN, EnvironmentManifest, Package, read_manifest
 from outlast.container.layer import Member
-from outlast.container.source import LayerSource
 from outlast.errors import Damaged, KeyMissing
 from outlast.folder import layout
 from outlast.host import image_places as places
@@ -22,13 +21,9 @@ from outlast.store.store import Store
 SHEBANG = b"#!/usr/bin/env python3\n"
 
 
-def environment_layer(store: Store, digest: str, scratch: Path) -> LayerSource:
-    """`scratch`: a directory for the wheels while the layer is made."""
-    return LayerSource("environment", digest, partial(_members, store, digest, scratch))
-
-
 @contextmanager
-def _members(store: Store, digest: str, scratch: Path) -> Iterator[Iterable[Member]]:
+def installed(store: Store, digest: str, scratch: Path) -> Iterator[Iterable[Member]]:
+    """What an installation of the environment would put on a disk."""
     manifest = read_manifest(store, digest)
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as stack:

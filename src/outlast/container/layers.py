@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from outlast.bundle.listing import MODES, File, digest_of
@@ -41,6 +41,17 @@ def agent_layer(archive: bytes) -> LayerSource:
                 yield Member.of(f"{places.AGENT}/{name}", packed.read(name))
 
     return LayerSource("agent", digest.hexdigest(), lambda: nullcontext(members()))
+
+
+def environment_layer(store: Store, digest: str, scratch: Path) -> LayerSource:
+    """`scratch`: a directory for the wheels while the layer is made."""
+
+    def members() -> AbstractContextManager[Iterable[Member]]:
+        from outlast.container.environment import installed  # with the reader of wheels: needed once
+
+        return installed(store, digest, scratch)
+
+    return LayerSource("environment", digest, members)
 
 
 def code_layers(store: Store, bundle: str, directory: Path | None, beside: Sequence[str] = ()) -> list[LayerSource]:

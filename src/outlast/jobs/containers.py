@@ -128,12 +128,10 @@ def inputs_for(
     beside = tuple(_inside(Path(one), directory) for one in asked.extra_dirs)
 
     def layers() -> list[LayerSource]:
-        from outlast.container.layers import agent_layer, code_layers
+        from outlast.container.layers import agent_layer, code_layers, environment_layer
 
         found = [agent_layer(agent)]
         if environment is not None and environment.packages:
-            from outlast.container.environment import environment_layer
-
             found.append(environment_layer(store, environment.digest, world.cache_dir / "containers"))
         return [*found, *code_layers(store, packed.digest, directory, beside)]
 
