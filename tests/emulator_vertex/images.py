@@ -6,7 +6,11 @@ import gzip
 import hashlib
 import io
 import json
+import re
+import shutil
+import subprocess
 import tarfile
+from pathlib import Path
 from typing import Any
 
 from outlast_emulator.testing import Running
@@ -32,6 +36,28 @@ def tar(files: dict[str, bytes], *, links: dict[str, str] | None = None) -> byte
             entry = tarfile.TarInfo(name)
             entry.type, entry.linkname = tarfile.SYMTYPE, target
             archive.addfile(entry)
+    return held.getvalue()
+
+
+def system(*programs: str) -> bytes:
+    """A layer with these programs of this computer, with the libraries that they need, and two users."""
+    held = io.BytesIO()
+    needed: dict[str, Path] = {}
+    for name in programs:
+        path = Path(str(shutil.which(name))).resolve()
+        needed[f"bin/{name}"] = path
+        listed = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=True).stdout
+        for library in re.findall(r"(/\S+)", listed):
+            needed[library.lstrip("/")] = Path(library).resolve()
+    users = b"root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n"
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        for place, path in needed.items():
+            entry = tarfile.TarInfo(place)
+            entry.size, entry.mode = path.stat().st_size, 0o755
+            archive.addfile(entry, io.BytesIO(path.read_bytes()))
+        entry = tarfile.TarInfo("etc/passwd")
+        entry.size = len(users)
+        archive.addfile(entry, io.BytesIO(users))
     return held.getvalue()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from outlast_emulator.testing import running
 from tests.emulator_vertex.conftest import Vertex, until
-from tests.emulator_vertex.images import push, tar
+from tests.emulator_vertex.images import push, system, tar
 
 SLEEPING = "trap 'echo told; exit 0' TERM; echo up; while true; do sleep 0.05; done"
 
@@ -137,6 +137,26 @@ def test_an_image_that_cannot_be_had_fails_the_job_with_the_reason(vertex: Verte
     assert missing["state"] == foreign["state"] == "JOB_STATE_FAILED"
     assert "emulated/outlast/nothing: manifests/latest was answered 404" in missing["error"]["message"]
     assert "registry quay.example.com cannot be reached" in foreign["error"]["message"]
+
+
+def test_an_image_with_a_system_of_its_own_runs_as_its_user_in_its_directory(vertex: Vertex) -> None:
+    vertex.image = push(
+        vertex.emulator,
+        layers=(system("sh", "id", "ls", "cat"),),
+        based=False,
+        Entrypoint=["sh", "-c"],
+        Cmd=["id -u; id -g; echo $HOME; pwd; ls /; cat /etc/hostname; echo x >/tmp.txt || echo refused"],
+        User="ada",
+        WorkingDir="/work/here",
+        Env=["PATH=/bin"],
+    )
+    job = vertex.create(vertex.pool())
+    assert vertex.over(job)["state"] == "JOB_STATE_SUCCEEDED", vertex.said(job)
+    said = [line for line in vertex.said(job) if "denied" not in line.lower()]
+    assert said[:4] == ["1000", "1000", "/home/ada", "/work/here"] and said[-1] == "refused"
+    roots = {"bin", "dev", "etc", "lib", "lib64", "proc", "run", "sys", "usr", "work"}
+    assert {"bin", "dev", "etc", "proc", "work"} <= set(said[4:-2]) <= roots
+    assert said[-2].startswith("cmle-training-workerpool0-")
 
 
 def test_an_image_of_another_registry_on_this_computer_is_run(vertex: Vertex, tmp_path: Path) -> None:

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from outlast_emulator.clock import utc_now
 from outlast_emulator.containers.pull import NoImage, Puller, address_of
 from outlast_emulator.containers.unpack import BadLayer, unpack
 from outlast_emulator.registry import base
 
 NAME_CHARACTERS = 32
+KEPT_SECONDS = 7 * 24 * 3600.0
+"""What no container has begun with for so long is fetched again when it is needed."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class Images:
             (data / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in (data / "new").iterdir():
             shutil.rmtree(path, ignore_errors=True)
+        for path in (*data.glob("layers/*"), *data.glob("flat/*")):
+            if utc_now().timestamp() - path.stat().st_mtime > KEPT_SECONDS:
+                shutil.rmtree(path, ignore_errors=True)
 
     def ready(self, text: str, own_url: str, token: str) -> Image:
         """The image, unpacked. NoImage says why it cannot be had."""
@@ -73,6 +79,7 @@ class Images:
     def _unpacked(self, kind: str, name: str, puller: Puller, digests: list[str]) -> None:
         target = self._data / kind / name
         if target.exists():
+            os.utime(target)
             return
         beside = self._data / "new" / secrets.token_hex(8)
         try:
@@ -81,6 +88,7 @@ class Images:
                     unpack(stream, beside, flat=self._flat)
             beside.chmod(0o755)
             os.rename(beside, target)
+            os.utime(target)
         finally:
             shutil.rmtree(beside, ignore_errors=True)
 

@@ -31,9 +31,9 @@ def enter(spec: dict[str, Any], files: list[int]) -> None:
     linux.pivot_root(root)
     os.setsid()
     linux.drop_capabilities()
+    os.makedirs(spec["work_directory"], exist_ok=True)
     _become_user(spec["user"], spec["environment"])
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # after the user: a change of it takes this back
-    os.makedirs(spec["work_directory"], exist_ok=True)
     os.chdir(spec["work_directory"])
 
 
