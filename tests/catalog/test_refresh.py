@@ -102,13 +102,13 @@ def test_a_job_is_planned_by_what_was_read(user: User) -> None:
 def test_it_tells_how_spot_machines_have_fared_zone_by_zone(user: User, emulator: Running) -> None:
     emulator.call("POST", "/_emulator/capacity", {"zone": "us-east4-a", "provisioning": "SPOT", "machines": 0})
     refresh(user, "--region", "us-east4", "--gpus", "L4")
+    assert emulator.call("DELETE", "/_emulator/capacity").status == 200
     said = user.outlast("catalog", "regions", "--json", "--region", "us-east4")
     shares = {one["name"]: one["preempted_share"] for one in said.json["rows"]}
     assert shares["us-east4-a"] > 0.9 > shares["us-east4-c"] and shares["us-east4-b"] is None, "has no L4"
     refresh(user, "--region", "us-west1")
     again = user.outlast("catalog", "regions", "--json", "--region", "us-east4").json["rows"]
     assert {one["name"]: one["preempted_share"] for one in again} == shares, "another region's are kept"
-    emulator.call("POST", "/_emulator/capacity", {"zone": "us-east4-a", "provisioning": "SPOT", "machines": None})
 
 
 @pytest.mark.usefixtures("refreshed")
@@ -126,7 +126,7 @@ def test_a_list_that_cannot_be_read_changes_nothing(user: User, emulator: Runnin
     before = path.read_bytes()
     emulator.fault(method, "error", status=403, times=10)
     said = user.outlast("catalog", "--refresh")
-    emulator.call("DELETE", "/_emulator/faults")
+    emulator.clear_faults()
     assert said.code == 4 and "the catalog is as it was" in said.err, said.err
     assert path.read_bytes() == before
 
@@ -134,7 +134,7 @@ def test_a_list_that_cannot_be_read_changes_nothing(user: User, emulator: Runnin
 def test_history_that_cannot_be_read_is_said_and_the_rest_is_kept(user: User, emulator: Running) -> None:
     emulator.fault("compute.advice.capacityHistory", "error", status=403, times=100)
     said = refresh(user)
-    emulator.call("DELETE", "/_emulator/faults")
+    emulator.clear_faults()
     assert "how Spot machines have fared is not known" in said.err
     assert user.outlast("catalog", "--json").json["refreshed"]
 
