@@ -51,7 +51,7 @@ class EvaluateCommand(Command):
 @click.option("--detach", is_flag=True, help="Return when the evaluation is submitted; it goes on by itself.")
 @click.option("--name", metavar="NAME", help="What to call it; the trained job's name and `-eval` if not said.")
 @click.option("--job-id", metavar="ID", help="Its id; the same id again is the same job.")
-@click.option("--train-folder", hidden=True)
+@click.option("--train-folder", hidden=True, help="The job, as an older tool wanted it.")
 @click.option("--label", "-l", "labels", multiple=True, metavar="K=V", help="A label, to find it by; repeatable.")
 @machine_options
 @setting_option("retries", "N", "How often to start again when the script itself fails; 0 if not said.")
