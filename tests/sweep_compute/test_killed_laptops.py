@@ -60,7 +60,11 @@ def test_the_kill_points_are_counted(name: str, sweeping: SweepLaptop) -> None:
     sweeping.check(name)
 
 
-@pytest.mark.parametrize(("name", "point"), each(KILL_POINTS))
+OTHERS = [pytest.param(*one, marks=pytest.mark.soak) for one in each(KILL_POINTS) if one[0] != "run"]
+"""They write what they write for a job: see tests/compute."""
+
+
+@pytest.mark.parametrize(("name", "point"), [*each({"run": KILL_POINTS["run"]}), *OTHERS])
 def test_a_command_killed_at_any_write_can_be_given_again(name: str, point: int, sweeping: SweepLaptop) -> None:
     sweeping.prepare(name)
     assert killed_at(system_world(), sweeping.verb(name), point) == -1

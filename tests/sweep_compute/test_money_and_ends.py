@@ -46,6 +46,17 @@ def test_more_machines_than_its_money_pays_for_are_refused(sweeper: Sweeper) -> 
     assert not sweeper.rented()
 
 
+def test_when_its_time_is_over_running_cells_save_and_no_other_is_begun(sweeper: Sweeper) -> None:
+    said = sweeper.sweep("lr", {"seed": list(range(6)), "waits": True}, "--parallel", "1", "--max-run", "45s")
+    assert said.code == 0, said.err
+    head = sweeper.wait_for_end("lr")
+    assert head["state"] == "expired", head
+    sweeper.wait_until_nothing_is_paid_for()
+    rows = sweeper.rows("lr")
+    assert len(rows) == 1 and all(row.state == "expired" for row in rows.values()), rows
+    assert "5 of 6 cells have not been begun" in head["reason"], head["reason"]
+
+
 def test_stop_lets_every_running_cell_save_and_resume_goes_on_with_fresh_machines(sweeper: Sweeper) -> None:
     cells = {"seed": list(range(5)), "steps": 40, "pause": 0.2}
     said = sweeper.sweep("lr", cells, "--parallel", "2")

@@ -18,6 +18,7 @@ from outlast.agent.serve import serve
 from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX
 from outlast.agent.sweep_purse import Purse
 from outlast.agent.sweep_rows import Rows, row_of, seconds_of, who_of, worker_of
+from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
 from outlast.clock import Clock
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder import cost, life
@@ -362,11 +363,17 @@ class Worker:
         """Why no cell may be begun any more."""
         if self.folder.stop_wished(self.launch.launch):
             return State.STOPPED, ""
-        if self.folder.store.now() >= self.launch.deadline_at:
+        if self.folder.store.now() >= self._last_at:
             return State.EXPIRED, "the launch's time was over"
         if self.purse.empty():
             return State.EXPIRED, cost.reached(cost.rent_of(self.launch))
         return None
+
+    @property
+    def _last_at(self) -> float:
+        """From then on a cell that runs is told to leave: one that begins would be told at once."""
+        length = self.launch.deadline_at - self.launch.launched_at
+        return self.launch.deadline_at - min(DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE * length)
 
     def _wait_for_others(self) -> Held | Leaving | None:
         """Nothing is left to begin. None: look again."""

@@ -52,7 +52,7 @@ def boot(directory: Path, on_up: Callable[[], None] = lambda: None) -> int:
     if what == "stray":
         _start_stray(told)
     if what in ("wait", "stray", "leave", "spare", "alone"):
-        return _wait(paths, told, leaves=what == "leave")
+        return _wait(paths, told, leaves=what in ("leave", "alone"))
     return EXIT_AGENT_DONE
 
 

@@ -7,6 +7,9 @@ from urllib.parse import quote, urlencode
 from outlast.engines.compute import names
 from outlast.engines.engine import Launch, Resource
 
+MACHINES_LISTED_MAX = 10
+"""A sweep has hundreds: the others are like these."""
+
 CONSOLE = "https://console.cloud.google.com"
 
 
@@ -23,10 +26,12 @@ def resources(launch: Launch) -> tuple[Resource, ...]:
         Resource("group", group, region, _page(f"compute/instanceGroups/details/{region}/{group}", project)),
     ]
     zones = ", ".join(rented.zones) or f"any zone of {region}"
-    for rank in range(launch.workers):
-        made.append(
-            Resource("machine", names.machine_name(launch.id, rank), zones, _page("compute/instances", project))
-        )
+    page = _page("compute/instances", project)
+    for rank in range(min(launch.workers, MACHINES_LISTED_MAX)):
+        made.append(Resource("machine", names.machine_name(launch.id, rank), zones, page))
+    if launch.workers > MACHINES_LISTED_MAX:
+        last = names.machine_name(launch.id, launch.workers - 1)
+        made.append(Resource("machine", f"... to {last}", zones, page))
     folder = quote(f"{bucket.name}/{bucket.object(f'jobs/{launch.job}')}")
     return (*made, Resource("folder", launch.job, bucket.name, _page(f"storage/browser/{folder}", project)))
 
