@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from outlast.catalog.table import shipped
+from outlast.catalog.answers import stale
+from outlast.catalog.table import STALE_DAYS, shipped
+from outlast.clock import SYSTEM
 from tests.cli.user import User
 
 KNOWN = shipped()
@@ -92,10 +95,17 @@ def test_a_person_is_told_the_date_the_age_and_what_is_an_estimate(user: User) -
     said = user.outlast("catalog", "machines", "--region", "europe-west4", "--gpus", "T4")
     assert said.out.startswith("MACHINE ") and "~0." in said.out
     assert f"prices of {KNOWN.dated}, as they ship with outlast; `~`: an estimate" in said.err
-    assert f"prices are of {KNOWN.dated}, " in said.err and "`outlast catalog --refresh`" in said.err
+    old = KNOWN.age_days(SYSTEM.now()) > STALE_DAYS
+    assert (f"prices are of {KNOWN.dated}, " in said.err) is old and ("`outlast catalog --refresh`" in said.err) is old
     exact = user.outlast("catalog", "machines", "--region", "us-central1", "--gpus", "L4")
     assert "~" not in exact.out and "estimate" not in exact.err
     assert "TPU v5e" in user.outlast("catalog").out
+
+
+def test_prices_are_old_after_thirty_days() -> None:
+    made_at = datetime.fromisoformat(f"{KNOWN.dated}T12:00:00+00:00").timestamp()
+    assert stale(KNOWN, made_at - 86400) == stale(KNOWN, made_at) == stale(KNOWN, made_at + 30 * 86400) == ""
+    assert stale(KNOWN, made_at + 31 * 86400).startswith(f"prices are of {KNOWN.dated}, 31 days ago: ")
 
 
 @pytest.mark.parametrize(
