@@ -165,3 +165,19 @@ def test_a_machine_whose_last_worker_was_sent_away_by_hand_is_called_again(emula
     sweeping.outlast("show", "lr")
     assert emulator.call("GET", f"{region}/{group['name']}").json()["targetSize"] == 2
     assert sweeping.outlast("stop", "lr").code == 0
+
+
+def test_without_capacity_it_moves_to_the_next_region_as_the_sweep_it_is(emulator: Running, sweeping: User) -> None:
+    emulator.call("POST", "/_emulator/capacity", {"zone": "us-central1-*", "machines": 0})
+    assert sweep(sweeping, "--detach", "--parallel", "2", "--region", "us-central1,us-east1").code == 0
+    until(
+        lambda: "for capacity" in (sweeping.outlast("show", "--json", "lr").json["why"] or ""), "it says that it waits"
+    )
+    emulator.call("POST", "/_emulator/clock", {"skew_seconds": 300})
+    assert sweeping.outlast("show", "lr").code == 0
+    first, second = (
+        json.loads(emulator.get(BUCKET, f"jobs/lr/launches/00000{number}.json", alt="media").body) for number in (1, 2)
+    )
+    assert second["machine"]["rented"]["regions"] == ["us-east1"]
+    assert second["cells"] == first["cells"] and second["workers"] == first["workers"] == 2
+    assert sweeping.outlast("stop", "lr").code == 0

@@ -52,6 +52,8 @@ def move(world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, r
         agent=record.agent,
         args=record.args,
         bundle=at.head.bundle,
+        workers=record.workers,
+        cells=record.cells,
     )
     index(job, spec, moved)
     swapped = job.folder.swap(at, life.moved(at.head, moved, job.folder.store.now()), f"{moved.id}-move")
