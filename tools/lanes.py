@@ -88,6 +88,7 @@ SLEEPY = {
     "crash": 6,
     "drills": 4,
     "emulator_groups": 4,
+    "emulator_vertex": 4,
     "engines": 3,
     "gcs": 6,
     "linked": 4,
