@@ -11,8 +11,8 @@ How the parts fit:
 - `emulator.Emulator` owns the state: data directory, clock, switches, faults, ledger, and the models of the APIs.
 - A model (`storage.model.Storage`) is Python without HTTP, so that two APIs (JSON, XML) can speak for the same objects.
 - `machines` are what instances of Compute Engine run on: processes, disks, images and metadata servers. They know nothing of the API.
-- `containers` are what replicas of Vertex AI's custom jobs (`vertex`) run in: images from a registry (`registry`, or another), a network per job.
-  What they say is in `logging_api`. All but `vertex` know nothing of jobs.
+- `containers` are what replicas of Vertex AI's custom jobs (`vertex`) run in: images of a registry (`registry`, or another), a
+  network per job. What they say is in `logging_api`. All but `vertex` know nothing of jobs.
 - `control` is the surface at `/_emulator/` for tests.
 
 What is not settled about Google is a field of `switches.Switches`. What is not implemented answers 501 with the method's name.
