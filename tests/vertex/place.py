@@ -58,6 +58,16 @@ class VertexPlace(Place):
             ),
         )
 
+    def story(self) -> str:
+        """For whoever wants to know why a promise was not kept: what Vertex AI has to say of its custom jobs."""
+        jobs = self.emulator.call("GET", f"/v1/projects/emulated/locations/{REGION}/customJobs").json()
+        runs = self.emulator.call("GET", "/_emulator/vertex/jobs").json()["jobs"]
+        asked = {"resourceNames": ["projects/emulated"], "filter": 'resource.type="ml_job"', "pageSize": 200}
+        entries = self.emulator.call("POST", "/v2/entries:list", asked).json().get("entries", [])
+        states = [f"{one['displayName']} {one['state']} {one.get('error')}" for one in jobs.get("customJobs", [])]
+        said = [f"{one.get('timestamp')} {one.get('textPayload') or one.get('jsonPayload')}" for one in entries]
+        return "\n".join([*states, *map(str, runs), *said])
+
     def other(self) -> Place:
         return VertexPlace(self.scratch / "other", self.emulator, f"{self.bucket}-other")
 

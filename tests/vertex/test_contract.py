@@ -13,4 +13,7 @@ from tests.vertex.place import VertexPlace
 
 @pytest.mark.parametrize("check", PROMISES, ids=lambda check: check.__name__.removeprefix("check_"))
 def test_promise(check: Callable[[Place], None], place: VertexPlace) -> None:
-    check(place)
+    try:
+        check(place)
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{place.story()}") from error

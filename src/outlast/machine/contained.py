@@ -20,6 +20,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TypeVar
 
+from outlast.agent.agent_process import EXIT_AGENT_SPARE
 from outlast.clock import SYSTEM
 from outlast.engines.vertex.told import STOPPED, VARIABLE, Told, claim_name, rank_in
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, StoreUnavailable
@@ -195,6 +196,22 @@ class ContainedLife(Life):
     def _left(self) -> int:
         """One that has nothing left to do ends its own custom job alone."""
         return EXIT_DONE if self.paths.left_spare() else super()._left()
+
+    def _agent(self) -> Callable[[Path], int]:
+        """Who is not needed any more says so in the home before its process ends: its custom job ends later."""
+        run = super()._agent()
+
+        def lived(directory: Path) -> int:
+            code = run(directory)
+            if code == EXIT_AGENT_SPARE:
+                key = f"{self.told.boots}{self.rank}-{self.assignment.boot}-spare"
+                try:
+                    open_store(self.told.home).put(key, b"", if_generation=0)
+                except (PreconditionFailed, OutlastError):
+                    pass  # it is only for whoever looks at this very moment
+            return code
+
+        return lived
 
     def _up_word(self) -> bytes:
         """Which custom job it came up in."""

@@ -34,10 +34,13 @@ def program() -> str:
     return resources.files("outlast.engines.vertex").joinpath("bootstrap.py").read_text("utf-8")
 
 
-def custom_job(launch: Launch, rented: Rented, told: Told, *, rank: int, claim: str, now: float) -> Document:
+def custom_job(
+    launch: Launch, rented: Rented, told: Told, *, rank: int, claim: str, now: float, time_scale: float = 1.0
+) -> Document:
+    """`time_scale`: how much faster an emulator's time runs than the clock by which the deadline is meant."""
     spec: Document = {
         "workerPoolSpecs": [_pool(rented, told, pool) for pool in pools(launch, rented)],
-        "scheduling": _scheduling(launch, rented, now),
+        "scheduling": _scheduling(rented, (launch.deadline_at - now) / time_scale),
     }
     if rented.service_account:
         spec["serviceAccount"] = rented.service_account
@@ -87,6 +90,7 @@ def told_of(
         program=program,
         labels=launch.labels,
         environ=environ,
+        time_scale=time_scale,
         claim=claim,
         rank=rank,
         pools=tuple(pool.replicas for pool in pools(launch, rented)),
@@ -126,10 +130,10 @@ def accelerator_type(cloud_name: str) -> str:
     return cloud_name.upper().replace("-", "_")
 
 
-def _scheduling(launch: Launch, rented: Rented, now: float) -> Document:
+def _scheduling(rented: Rented, left_seconds: float) -> Document:
     strategy = "FLEX_START" if rented.flex_start else "SPOT" if rented.spot else "STANDARD"
-    left_seconds = min(TIMEOUT_SECONDS_MAX, max(TIMEOUT_SECONDS_MIN, math.ceil(launch.deadline_at - now)))
-    scheduling: Document = {"strategy": strategy, "timeout": f"{left_seconds}s", "restartJobOnWorkerRestart": False}
+    timeout = f"{min(TIMEOUT_SECONDS_MAX, max(TIMEOUT_SECONDS_MIN, math.ceil(left_seconds)))}s"
+    scheduling: Document = {"strategy": strategy, "timeout": timeout, "restartJobOnWorkerRestart": False}
     if rented.flex_start:
-        scheduling["maxWaitDuration"] = f"{left_seconds}s"
+        scheduling["maxWaitDuration"] = timeout
     return scheduling

@@ -166,7 +166,8 @@ class VertexEngine:
             program=self.program,
         )
         now = launch.asked_at or self.clock.now()
-        body = bodies.custom_job(launch, rented, told_of, rank=rank, claim=word, now=now)
+        scale = self._time_scale()
+        body = bodies.custom_job(launch, rented, told_of, rank=rank, claim=word, now=now, time_scale=scale)
         until = self.clock.monotonic() + CREATE_SECONDS_MAX
         wait, wait_max = LOOK_SECONDS
         while True:
@@ -221,11 +222,12 @@ class VertexEngine:
         for one in living:
             for rank in self._replicas(launch, one):
                 machine = f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}"
-                if one.phase is Phase.RUNNING and boots.is_up(rank) and machine not in self._taken:
+                up = boots.is_up(rank) and not boots.is_idle(rank)
+                if one.phase is Phase.RUNNING and up and machine not in self._taken:
                     machines.append(machine)
         wanted = sum(len(self._replicas(launch, one)) for one in living)
         why = _used_up(everything, living)
-        if len(machines) == wanted:
+        if len(machines) == wanted or (launch.independent and machines):
             return LaunchState(Condition.RUNNING, why, machines=tuple(machines), lacks_workers=bool(lost))
         if running:
             why = "; ".join(part for part in (self._silent(launch, living, boots), why) if part)
