@@ -37,10 +37,10 @@ def print_linked(job: Job) -> None:
         put(paint(first, "bold", sys.stdout))
         for line in lines:
             put(line)
-    _print_notifications(job)
+    print_notifications(job)
 
 
-def _print_notifications(job: Job) -> None:
+def print_notifications(job: Job) -> None:
     from outlast.jobs.notify import list_notifications
 
     found = list_notifications(job)

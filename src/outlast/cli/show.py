@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.clean import Cleaner
-from outlast.cli.linked import evaluates, linked_document, print_linked
+from outlast.cli.linked import evaluates, linked_document, print_linked, print_notifications
 from outlast.cli.links import print_links
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.machine_words import hourly_words, machine_words
@@ -102,6 +103,7 @@ def _show_sweep(
     as_json: bool,
 ) -> int:
     from outlast.cli.sweep_show import cells_of, print_table
+    from outlast.jobs.notify import list_notifications
     from outlast.jobs.sweep_watch import freshen_cells
     from outlast.results.sweep_status import SweepStatus, with_cells
 
@@ -110,6 +112,7 @@ def _show_sweep(
             f"`{sweep.id}` is a sweep, and each of its cells has attempts of its own",
             hint=f"`outlast show {sweep.id}.1 --attempt {attempt}`",
         )
+    gc.disable()  # of ten thousand cells there is nothing to collect before this ends
     freshen_cells(world, sweep, status)
     told = with_cells(sweep.folder, status)
     assert isinstance(told, SweepStatus)
@@ -117,7 +120,8 @@ def _show_sweep(
         put_json(
             {
                 **told.document(),
-                **linked_document(sweep),
+                "evaluations": [],  # those of a cell stand with the cell
+                "notifications": list_notifications(sweep),
                 "cell_list": [one.document() for one in cells_of(told)],
             }
         )
@@ -125,7 +129,7 @@ def _show_sweep(
     _print_facts(told)
     print_links(world, sweep, told)
     print_table(told, metrics, limit)
-    print_linked(sweep)
+    print_notifications(sweep)
     return EXIT_DONE
 
 
