@@ -76,23 +76,21 @@ class VertexPlace(Place):
 
     def alive(self, machine: str, process: int) -> bool:
         """The number that a process has inside its container says nothing outside: the launch in its surroundings does."""
-        launch = machine.rsplit("-", 2)[0]
-        return any(_is_inside(int(one), launch, process) for one in os.listdir("/proc") if one.isdigit())
+        launch, rank, _ = machine.rsplit("-", 2)
+        return any(_is_inside(int(one), launch, rank, process) for one in os.listdir("/proc") if one.isdigit())
 
 
-def _is_inside(pid: int, launch: str, process: int) -> bool:
+def _is_inside(pid: int, launch: str, rank: str, process: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
         numbers = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()
-        above = Path(f"/proc/{pid}/environ").read_bytes() if len(numbers) > 2 else b""
+        own = Path(f"/proc/{pid}/environ").read_bytes() if len(numbers) > 2 else b""
     except (OSError, StopIteration):
         return False
     if len(numbers) < 3 or int(numbers[-1]) != process:
         return False
-    if launch.encode() in above:
-        return True
-    first = _first_of(pid)
-    return launch.encode() in first
+    marks = (f"{launch}-{rank}-".encode(), f'"rank":{rank},'.encode())
+    return any(launch.encode() in one and any(mark in one for mark in marks) for one in (own, _first_of(pid)))
 
 
 def _first_of(pid: int) -> bytes:
