@@ -84,7 +84,10 @@ class Server:
 
         def end() -> None:
             gate.heal()
-            self._soon(partial(self._stop_listening, listener))
+            if self._stopping:  # the loop does nothing for anybody any more
+                listener.close()
+            else:
+                self._soon(partial(self._stop_listening, listener))
 
         return end
 
