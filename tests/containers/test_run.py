@@ -121,6 +121,7 @@ def test_a_rehearsal_builds_nothing(project: User) -> None:
     assert said.code == 0, said.err
     assert not (project.outlast_dir / "cache" / "containers").exists()
     assert "pushed" not in said.err
+    assert f"A container would run it, of an image on `{project.env['OUTLAST_BASE_IMAGE']}`" in said.err
 
 
 @pytest.mark.parametrize(

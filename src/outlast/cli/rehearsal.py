@@ -162,6 +162,8 @@ def _print(submitted: Submitted, pretended: Rehearsal) -> None:
         say(note)
     if submitted.plan.packed.files:  # an evaluation ships what is there already
         say_shipped(submitted.plan)
+    if submitted.spec.container is not None and submitted.plan.image is not None:
+        say(f"A container would run it, of {shown(submitted.plan.image.reference)}")
     say(f"Job `{submitted.job.id}` would be written to `{shown(submitted.job.folder_url)}`:")
     _print_plan(submitted.spec, pretended)
 

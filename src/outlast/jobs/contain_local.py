@@ -13,7 +13,7 @@ from outlast.container.reference import parse_reference
 from outlast.container.runtime import find_runtime, load_command, load_image, runtime_variables
 from outlast.errors import UsageError
 from outlast.jobs.container_build import Inside
-from outlast.jobs.containers import Image, image_for, platform_of
+from outlast.jobs.containers import Image, base_for, image_for, platform_of
 from outlast.spec.spec import Container
 
 if TYPE_CHECKING:
@@ -66,7 +66,12 @@ def contain_here(
     asking = asked.container
     environ = runtime_variables(world.environ)
     if world.dry:
-        return Container(asking.image_tag or "not built", runtime, (), asking.args, environ), Image("not built")
+        what = (
+            f"`{asking.image_tag}`"
+            if asking.image_tag
+            else f"an image on `{base_for(world, asked, equipment).reference}`"
+        )
+        return Container("not built", runtime, (), asking.args, environ), Image(what)
     if asking.image_tag or asking.registry or asking.needs_builder:
         image = image_for(
             world, asked, store, directory, packed, equipment, platform=platform_of(PLATFORM), on_progress=on_progress
