@@ -23,7 +23,8 @@ THIRD_PARTY = {
 }
 """What each package may import beside the standard library; a package that is not named: nothing. tomli only stands in
 for tomllib on Python 3.10, and only where a TOML file is read; a bundle's wheels are downloaded where a job is submitted, never on
-its machine, which has nothing installed. Optuna is imported by one program alone, which runs in the job's own Python. The emulator is a stranger too: one command starts it."""
+its machine, which has nothing installed. Optuna is imported by one program alone, which runs in the job's own Python. The emulator is a
+stranger too: one command starts it."""
 
 FORBIDDEN_NAMES = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|handlers?|services?|infos?)(_|$)")
 FUNCTION_LINES_MAX = 70
