@@ -188,7 +188,7 @@ def test_a_launch_that_was_refused_is_not_started_by_whoever_looks_later(renter:
 
 def test_a_resume_that_was_refused_is_not_started_later_either(renter: Renter) -> None:
     renter.ready(OWNER)
-    renter.train()
+    renter.train(steps=10_000)
     assert renter.run("one").code == 0
     assert renter.user.outlast("stop", "one").code == 0
     renter.emulator.fault("compute.regionInstanceTemplates.insert", "error", status=403, times=10)
