@@ -20,7 +20,15 @@ def show_provider_log(world: World, job: Job, *, as_json: bool) -> None:
     first = True
     for line in provider_lines(world, job):
         if as_json:
-            put_json({"kind": "provider", "at": line.at, "severity": line.severity, "machine": line.machine, "text": line.text})
+            put_json(
+                {
+                    "kind": "provider",
+                    "at": line.at,
+                    "severity": line.severity,
+                    "machine": line.machine,
+                    "text": line.text,
+                }
+            )
             continue
         if first:
             say(f"no agent of job `{job.id}` has come up in this launch: this is what its provider has kept")
