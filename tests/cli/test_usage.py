@@ -57,7 +57,7 @@ def test_words_of_other_tools_run_with_a_note(user: User, alias: str) -> None:
     assert said.code == (0 if alias == "ls" else 3)
 
 
-@pytest.mark.parametrize("command", ["catalog"])
+@pytest.mark.parametrize("command", ["dashboard"])
 def test_commands_that_do_not_exist_yet_are_not_pretended(user: User, command: str) -> None:
     assert user.outlast(command).code == 2
 
