@@ -66,6 +66,7 @@ def podman_env() -> Iterator[dict[str, str]]:
     subprocess.run(
         ["podman", "system", "reset", "--force"], env={**os.environ, **env}, check=False, capture_output=True
     )
+    subprocess.run(["umount", "--lazy", at / "graph" / "overlay"], check=False, capture_output=True)
     shutil.rmtree(at, ignore_errors=True)
 
 
