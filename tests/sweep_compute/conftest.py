@@ -22,3 +22,8 @@ def sweeper(emulator: Running, user: User, tmp_path: Path) -> Sweeper:
     one.init()
     one.post("world", shown={"/srv/flags": str(flags)})
     return one
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest first, so that nobody waits for one that began last."""
+    items.sort(key=lambda item: "sweeper" not in getattr(item, "fixturenames", ()))
