@@ -35,7 +35,8 @@ class Commits(Pulse):
         """Uploaded, and not yet named by head: the answer may have been lost."""
 
         self.last_saved = 0
-        self._saved_at = self._upload_began_at = self._commit_at = clock.monotonic()
+        self._upload_began_at = self._commit_at = clock.monotonic()
+        self._saved_at = self._commit_at + SAVED_LOOK_SECONDS  # who has just begun has saved nothing
         self._writes_at_upload = 0
         self._starting_seconds = 0.0
 

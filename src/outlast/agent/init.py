@@ -146,7 +146,7 @@ class Init:
 
     def _vanished(self) -> bool:
         """Somebody has removed the machine's directory: nothing can be told or kept any more."""
-        return not self.paths.assignment.exists()
+        return not os.path.exists(self.paths.assignment)
 
     def _go_on(self) -> None:
         self._mind_agent()

@@ -13,20 +13,39 @@ from outlast.folder.cost import rent_of
 from outlast.folder.fence import Claim, Fence, Leave, Memory, Place
 from outlast.folder.folder import Folder, nonce
 from outlast.folder.publish import publish
-from outlast.folder.records import LaunchRecord
+from outlast.folder.records import Head, LaunchRecord
 from outlast.spec.spec import Spec
 
 
 def serve(
-    *, folder: Folder, launch_id: str, rank: int, machine: str, child: Child, clock: Clock, random: Random
+    *,
+    folder: Folder,
+    launch_id: str,
+    rank: int,
+    machine: str,
+    child: Child,
+    clock: Clock,
+    random: Random,
+    spec: Spec | None = None,
 ) -> bool:
-    """True: the launch is over and whoever started this machine may end it (`leave done`); False: only this machine is (`leave again`)."""
-    return _Service(folder, launch_id, rank, machine, child, clock, random).run()
+    """True: the launch is over and whoever started this machine may end it (`leave done`); False: only this machine is (`leave again`).
+
+    `spec`: if it was just read.
+    """
+    return _Service(folder, launch_id, rank, machine, child, clock, random, spec).run()
 
 
 class _Service:
     def __init__(
-        self, folder: Folder, launch_id: str, rank: int, machine: str, child: Child, clock: Clock, random: Random
+        self,
+        folder: Folder,
+        launch_id: str,
+        rank: int,
+        machine: str,
+        child: Child,
+        clock: Clock,
+        random: Random,
+        spec: Spec | None,
     ) -> None:
         self.folder = folder
         self.launch_id = launch_id
@@ -36,7 +55,7 @@ class _Service:
         self.clock = clock
         self.random = random
         self.fence: Fence | None = None
-        self.spec: Spec | None = None
+        self.spec = spec
         self.launch: LaunchRecord | None = None
         self.survivor_of: int | None = None
 
@@ -72,11 +91,14 @@ class _Service:
         if self.spec is None or self.launch is None:
             self.spec = self.folder.read_spec()
             self.launch = self.folder.read_launch(claim.at.head.launch)
-        after = AttemptLife(self.folder, fence, claim, self.spec, self.launch, self.child, self.clock).live()
+        life = AttemptLife(self.folder, fence, claim, self.spec, self.launch, self.child, self.clock)
+        after = life.live()
         if after is After.OFF:
             return False
         if after is After.FENCED:
             return self._fenced(fence, claim)
+        if after is After.DONE and life.at.head.state.final:
+            return self._leave(Leave.DONE, life.at.head)
         self.survivor_of = None
         self.clock.sleep(self.folder.store.rewrite_seconds)
         return None
@@ -90,7 +112,7 @@ class _Service:
                 return None
             if head.launch_id != self.launch_id:
                 return None
-            launch = self.folder.read_launch(head.launch)
+            launch = self.launch = self.folder.read_launch(head.launch)
             note = self.child.recall()
             memory = Memory.decode(note) if note else Memory(nonce(self.random))
             place = Place(self.launch_id, self.rank, launch.workers, self.machine, rent_of(launch))
@@ -108,9 +130,10 @@ class _Service:
         self.survivor_of = claim.attempt
         return None
 
-    def _leave(self, leave: Leave) -> bool:
+    def _leave(self, leave: Leave, head: Head | None = None) -> bool:
+        """`head`: the final one, if it is this machine's own."""
         self.child.end()
         if leave is Leave.DONE:
-            publish(self.folder, self.launch_id)
+            publish(self.folder, self.launch_id, self.spec, head)
             return True
         return False

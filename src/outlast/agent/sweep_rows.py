@@ -9,7 +9,7 @@ from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.evaluation import last_metrics
 from outlast.folder.folder import Folder
 from outlast.folder.records import Attempt, Cause, Head, State
-from outlast.folder.sweep import EARLY, ROWS_MAX, SweepFolder
+from outlast.folder.sweep import EARLY, ROWS_MAX, SweepFolder, encode_row
 from outlast.folder.sweep_records import Row
 
 WRITE_SECONDS = 0.5
@@ -25,7 +25,8 @@ class Rows:
         self.clock = clock
         segments = sweep.segments(machine)  # of an earlier life of this agent
         self._number = max(segments, default=1)
-        self._rows = segments.get(self._number, [])
+        self._rows = [encode_row(row) for row in segments.get(self._number, [])]
+        """As they are in the segment: it is rewritten again and again."""
         self._written = len(self._rows)
         self._written_at = clock.monotonic() - self._gap_seconds
 
@@ -39,7 +40,7 @@ class Rows:
         return max(WRITE_SECONDS, self.sweep.store.rewrite_seconds)
 
     def add(self, row: Row) -> None:
-        self._rows.append(row)
+        self._rows.append(encode_row(row))
 
     def write_if_due(self) -> None:
         if self._written < len(self._rows) and self.clock.monotonic() - self._written_at >= self._gap_seconds:
@@ -52,7 +53,7 @@ class Rows:
         wait = self._written_at + self.sweep.store.rewrite_seconds - self.clock.monotonic()
         if wait > 0:
             self.clock.sleep(wait)
-        self.sweep.write_rows(self.machine, self._number, self._rows)
+        self.sweep.write_encoded(self.machine, self._number, self._rows)
         self._written, self._written_at = len(self._rows), self.clock.monotonic()
         if len(self._rows) >= ROWS_MAX:
             self._number, self._rows, self._written = self._number + 1, [], 0

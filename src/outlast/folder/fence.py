@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from outlast.errors import KeyMissing
 from outlast.folder import life
@@ -47,7 +47,7 @@ class Memory:
     """Why this agent ended that attempt's trainer, if it did: the exit code alone would look like the script's own fault."""
 
     def encode(self) -> bytes:
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(vars(self)).encode()
 
     @classmethod
     def decode(cls, note: bytes) -> Memory:

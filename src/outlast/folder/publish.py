@@ -23,10 +23,13 @@ def output_files(folder: Folder, head: Head) -> list[File]:
     return [file for file in read_manifest(folder, name).files if file.path.startswith(OUTPUT)]
 
 
-def publish(folder: Folder, launch_id: str, spec: Spec | None = None) -> None:
-    """Copies what is missing of a final head's outputs, and of an evaluation's result; whoever ends a launch calls it first."""
+def publish(folder: Folder, launch_id: str, spec: Spec | None = None, head: Head | None = None) -> None:
+    """Copies what is missing of a final head's outputs, and of an evaluation's result; whoever ends a launch calls it first.
+
+    `spec` and `head`: if they were just read.
+    """
     try:
-        head = folder.read_head().head
+        head = head or folder.read_head().head
     except KeyMissing:
         return
     if head.launch_id != launch_id or not head.state.final:

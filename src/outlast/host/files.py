@@ -23,7 +23,7 @@ NO_FILE = frozenset(
 
 def put(path: Path, data: bytes, *, durable: bool = False) -> None:
     """In place by rename. `durable`: also after a power cut; without it, only after the death of whoever wrote."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = _temporary(path)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         _write_all(descriptor, data)
@@ -42,7 +42,7 @@ def put_json(path: Path, document: object, *, durable: bool = False) -> None:
 
 def create(path: Path, data: bytes = b"") -> bool:
     """Create-only: False if it is there already. Nobody reads a part of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}") if data else path
+    temporary = _temporary(path) if data else os.fspath(path)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
@@ -167,6 +167,11 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _temporary(path: Path) -> str:
+    directory, name = os.path.split(path)
+    return os.path.join(directory, f".{name}.{os.getpid()}")
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from outlast.host import files
@@ -64,53 +65,53 @@ class Assignment:
 class MachineDir:
     path: Path
 
-    @property
+    @cached_property
     def assignment(self) -> Path:
         return self.path / "machine.json"
 
-    @property
+    @cached_property
     def init(self) -> Path:
         """Who init is; created by it as its first act, or by a supervisor that found no one and will not wait."""
         return self.path / "init.json"
 
-    @property
+    @cached_property
     def agent(self) -> Path:
         return self.path / "agent.json"
 
-    @property
+    @cached_property
     def up(self) -> Path:
         """The agent's first act after it has read what it needs: the boot succeeded."""
         return self.path / "up"
 
-    @property
+    @cached_property
     def left(self) -> Path:
         """`{"done": bool}`, and `"spare": true` where nobody needs to take its place; absent = the machine died."""
         return self.path / "left.json"
 
-    @property
+    @cached_property
     def notice(self) -> Path:
         """`{"leave_by_monotonic": seconds}`: the machine is going to be taken away."""
         return self.path / "notice.json"
 
-    @property
+    @cached_property
     def note(self) -> Path:
         return self.path / "note"
 
-    @property
+    @cached_property
     def log(self) -> Path:
         """What init and agent have to say; the trainer's log is in the spool."""
         return self.path / "machine.log"
 
-    @property
+    @cached_property
     def spool(self) -> Path:
         return self.path / "spool"
 
-    @property
+    @cached_property
     def trainer(self) -> Path:
         """The agent's order to init: argv, env, cwd, attempt."""
         return self.path / "trainer.json"
 
-    @property
+    @cached_property
     def trainer_secrets(self) -> Path:
         """Variables of the next trainer that must not stand in its order; gone when it has started."""
         return self.path / "trainer-secrets.json"
@@ -121,32 +122,32 @@ class MachineDir:
     def exit(self, attempt: int) -> Path:
         return self.path / f"exit-{attempt}.json"
 
-    @property
+    @cached_property
     def reserve(self) -> Path:
         """Space that is given back when the disk is full."""
         return self.path / "reserve"
 
-    @property
+    @cached_property
     def orders(self) -> Path:
         """A FIFO: the agent's bytes to init."""
         return self.path / "orders"
 
-    @property
+    @cached_property
     def tidings(self) -> Path:
         """A FIFO: init's bytes to the agent; its end is init's end."""
         return self.path / "tidings"
 
-    @property
+    @cached_property
     def work(self) -> Path:
         """The bundle, unpacked: the trainer's working directory, fresh for every attempt."""
         return self.path / "work"
 
-    @property
+    @cached_property
     def run(self) -> Path:
         """Where the trainer's library and the agent meet, fresh for every attempt."""
         return self.path / "run"
 
-    @property
+    @cached_property
     def taken(self) -> Path:
         """Links to the checkpoint that is being uploaded: the library may remove it meanwhile."""
         return self.path / "taken"

@@ -320,10 +320,8 @@ def oom_kills() -> int:
     if not LINUX:
         return 0
     try:
-        with open("/proc/vmstat") as file:
-            for row in file:
-                if row.startswith("oom_kill "):
-                    return int(row.split()[1])
+        with open("/proc/vmstat", "rb", buffering=0) as file:
+            found = file.read().partition(b"\noom_kill ")[2].split(maxsplit=1)
     except OSError:
-        pass
-    return 0
+        return 0
+    return int(found[0]) if found else 0

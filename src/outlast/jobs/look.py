@@ -48,7 +48,7 @@ def look(world: World, job: Job) -> Status:
         if at.head.launch != record.launch:
             record = job.folder.read_launch(at.head.launch)
     else:
-        publish(job.folder, record.id, spec)  # the machine that should have may have been taken away first
+        publish(job.folder, record.id, spec, at.head)  # the machine that should have may have been taken away first
         end_what_is_left(world, job, record, spec, at.head)
         if job.folder.store.now() - (at.head.ended_at or 0.0) > FORGET_SECONDS:
             forget(world, spec, record.id)  # its machine does so itself, when it has told whom it has to tell

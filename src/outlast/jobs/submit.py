@@ -122,7 +122,7 @@ def _put_grid(job: Job, grid: Grid) -> None:
 def start_new(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head) -> None:
     """A launch that this command has made itself: if it is refused, it is over."""
     try:
-        start(world, job, spec, head)
+        start(world, job, spec, head, record)
     except (Denied, NotFound) as error:
         if world.engine(record.engine).capabilities.rents and _give_up(world, job, spec, record, error):
             error.state = error.state or f"job `{job.id}` has failed: nobody will start it later"
@@ -232,9 +232,12 @@ def begin(job: Job, head: Head) -> Head:
     return head
 
 
-def start(world: World, job: Job, spec: Spec, head: Head) -> None:
-    """Starts head's launch from its record, unless it is another computer's; undone if the job has ended or moved on meanwhile."""
-    record = job.folder.read_launch(head.launch)
+def start(world: World, job: Job, spec: Spec, head: Head, made: LaunchRecord | None = None) -> None:
+    """Starts head's launch from its record, unless it is another computer's; undone if the job has ended or moved on meanwhile.
+
+    `made`: a record that this command has just written, if it is head's.
+    """
+    record = made if made is not None and made.id == head.launch_id else job.folder.read_launch(head.launch)
     if is_elsewhere(world, record):
         return
     launch = as_launch(job, record, spec)

@@ -110,6 +110,7 @@ def _boot(
             child=child,
             clock=SYSTEM,
             random=random,
+            spec=spec,
         )
     finally:
         child.close()

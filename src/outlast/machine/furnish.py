@@ -68,8 +68,7 @@ class Furnisher:
         return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
 
     def interpreter(self, say: Say) -> Interpreter:
-        path = {**self.paths.read_assignment().environ, **self.spec.env}.get("PATH", os.defpath)
-        if (found := interpreter_of_image(self.spec, self.paths.work, path)) is not None:
+        if (found := interpreter_of_image(self.spec, self.paths.work, self._path)) is not None:
             return found
         if self.spec.container is not None:
             return self._in_container()
@@ -97,8 +96,11 @@ class Furnisher:
             return Interpreter(self.spec.python if there else sys.executable)
         if not there:
             raise NotFound(f"this machine's image has no environment: there is no `{ENVIRONMENT_PYTHON}`")
-        path = {**self.paths.read_assignment().environ, **self.spec.env}.get("PATH", os.defpath)
-        return Interpreter(self.spec.python, variables(Path(ENVIRONMENT), path))
+        return Interpreter(self.spec.python, variables(Path(ENVIRONMENT), self._path()))
+
+    def _path(self) -> str:
+        """Where the trainer's commands are looked for."""
+        return {**self.paths.read_assignment().environ, **self.spec.env}.get("PATH", os.defpath)
 
     def _inputs(self, say: Say) -> Mapping[str, str]:
         """Datasets and configuration: the variables that lead to them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from outlast.host import image_places as places
@@ -22,7 +22,7 @@ def furnish_from_image(bundle: str, work: Path, environ: Mapping[str, str] = os.
 
 
 def interpreter_of_image(
-    spec: Spec, work: Path, path: str, environ: Mapping[str, str] = os.environ
+    spec: Spec, work: Path, read_path: Callable[[], str], environ: Mapping[str, str] = os.environ
 ) -> Interpreter | None:
     """The image's own Python, with the packages that were put beside it; None: this is no container of ours, or it has others.
 
@@ -30,7 +30,7 @@ def interpreter_of_image(
     """
     if not os.path.isdir(places.SITE) and not environ.get(places.TOLD):
         return None
-    environment = spec.environment
+    environment, path = spec.environment, read_path()
     if environment is None:
         return Interpreter(_python(path), paths=(places.SITE,) if os.path.isdir(places.SITE) else ())
     if environ.get(places.VARIABLE_ENVIRONMENT) != environment.digest:

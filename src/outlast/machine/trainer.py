@@ -65,6 +65,7 @@ class ProcessChild:
         self.allow_changed = allow_changed
         self.mask = mask or Mask(())
         self.places = Places(paths, spec)
+        self._progress = paths.run / "progress"
         self._library = Library(self.places.checkpoint, paths.run, paths.taken)
         self._tidings = os.open(paths.tidings, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll = select.poll()
@@ -273,7 +274,7 @@ class ProcessChild:
     # What it says.
 
     def step(self) -> int | None:
-        text = files.read(self.paths.run / "progress") or b""
+        text = files.read(self._progress) or b""
         try:
             return int(text[:PROGRESS_DIGITS])
         except ValueError:

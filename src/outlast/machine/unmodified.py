@@ -20,6 +20,9 @@ OUTPUTS_SECONDS_MIN = 60.0
 HELD_MAX = 256
 """So many files are kept open from a save to the next, so that a trainer that replaces them meanwhile spoils no upload."""
 
+EMPTY = hashlib.sha256(repr([]).encode()).hexdigest()
+"""The digest of a directory without files."""
+
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)")
 _SHARD = re.compile(r"\d+[-_]of[-_]\d+")
 _NUMBER = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]*?(\d{1,9})(?![0-9A-Za-z])")
@@ -31,8 +34,8 @@ class Memory:
 
     number: int = 0
     step: int | None = None
-    checkpoint: str = ""
-    output: str = ""
+    checkpoint: str = EMPTY
+    output: str = EMPTY
     """Digests of the two directories as they were saved last."""
 
 
@@ -49,7 +52,9 @@ class Unmodified:
     def begin(self, resumed_step: int | None) -> None:
         """What was restored is no save of this attempt."""
         quiet = Quiet({path: (seen, False) for path, seen in self.settling.scan().items()})
-        self._remember(Memory(0, resumed_step, _digest(quiet, "checkpoint/"), _digest(quiet, "output/")))
+        memory = Memory(0, resumed_step, _digest(quiet, "checkpoint/"), _digest(quiet, "output/"))
+        if memory != self.memory:
+            self._remember(memory)
 
     def saved(self, after: int) -> Saved | None:
         quiet = self.settling.look()

@@ -59,9 +59,13 @@ def decode(cls: type[T], data: bytes, key: str) -> T:
         raise Damaged(f"`{key}` is damaged: {cls.__name__}{error.where}{error.what}") from error
 
 
+_AS_IT_IS = frozenset({str, int, float, bool, type(None)})
+"""Most of what a record holds, and the same in JSON."""
+
+
 def _plain(value: Any) -> Any:
     kind: Any = type(value)
-    return _writer(kind)(value)
+    return value if kind in _AS_IT_IS else _writer(kind)(value)
 
 
 plain = _plain
@@ -73,7 +77,7 @@ def _writer(kind: type) -> Callable[[Any], Any]:
     """Made once per type: what a value of it is in JSON."""
     if dataclasses.is_dataclass(kind):
         names = _field_names(kind)
-        return lambda record: {name: _plain(getattr(record, name)) for name in names}
+        return lambda record: _plain_fields(record.__dict__, names)
     if issubclass(kind, enum.Enum):
         return lambda one: one.value
     if issubclass(kind, Mapping):
@@ -81,6 +85,10 @@ def _writer(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, (tuple, list)):
         return lambda items: [_plain(item) for item in items]
     return lambda value: value
+
+
+def _plain_fields(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value if type(value := fields[name]) in _AS_IT_IS else _plain(value) for name in names}
 
 
 class Wrong(ValueError):
@@ -119,12 +127,14 @@ def _list_reader(kind: Any) -> Reader:
     def read(value: Any, depth: int) -> Any:
         if not isinstance(value, list):
             raise Wrong(" is not a list")
+        if not value:
+            return ()
         _check_depth(depth)
         items = _reader(kind)
         found = []
         for number, item in enumerate(value):
             try:
-                found.append(items(item, depth + 1))
+                found.append(item if type(item) is kind else items(item, depth + 1))
             except Wrong as wrong:
                 raise wrong.at(f"[{number}]") from None
         return tuple(found)
@@ -141,7 +151,7 @@ def _mapping_reader(kind: Any) -> Reader:
         found = {}
         for name, item in value.items():
             try:
-                found[name] = items(item, depth + 1)
+                found[name] = item if type(item) is kind else items(item, depth + 1)
             except Wrong as wrong:
                 raise wrong.at(f".{name}") from None
         return found
@@ -150,13 +160,14 @@ def _mapping_reader(kind: Any) -> Reader:
 
 
 def _union_reader(kinds: tuple[Any, ...]) -> Reader:
+    optional = type(None) in kinds
+    others = [kind for kind in kinds if kind is not type(None)]
+
     def read(value: Any, depth: int) -> Any:
-        if value is None and type(None) in kinds:
+        if value is None and optional:
             return None
         problem: Wrong | None = None
-        for kind in kinds:
-            if kind is type(None):
-                continue
+        for kind in others:
             try:
                 return _reader(kind)(value, depth + 1)
             except Wrong as wrong:
@@ -191,22 +202,34 @@ def _scalar_reader(kind: Any) -> Reader:
     return read
 
 
+class _Readers(dict[str, Reader]):
+    """Field -> its reader, made when it is needed first: a command that looks at one record pays for no other's types."""
+
+    def __init__(self, hints: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._hints = hints
+
+    def __missing__(self, name: str) -> Reader:
+        reader = self[name] = _reader(self._hints[name])
+        return reader
+
+
 def _dataclass_reader(kind: Any) -> Reader:
     hints = typing.get_type_hints(kind)
+    readers = _Readers(hints)
 
     def read(value: Any, depth: int) -> Any:
         if not isinstance(value, dict):
             raise Wrong(" is not an object")
         _check_depth(depth)
-        unknown = value.keys() - hints.keys()
-        if unknown:
-            raise Wrong(f" has an unknown field `{min(unknown)}`")
+        if not value.keys() <= hints.keys():
+            raise Wrong(f" has an unknown field `{min(value.keys() - hints.keys())}`")
         found = {}
         for name, item in value.items():
             # Most fields are of exactly their type, and need no more looking at.
             if type(item) is not hints[name]:
                 try:
-                    item = _reader(hints[name])(item, depth + 1)
+                    item = readers[name](item, depth + 1)
                 except Wrong as wrong:
                     raise wrong.at(f".{name}") from None
             # What was measured may be anything, in a mapping; a time, a limit or a price may not.

@@ -50,7 +50,7 @@ def _check_text(text: str) -> None:
 
 
 def _file_target(text: str, directory: Path) -> Target:
-    path = Path(os.path.normpath(directory.absolute() / text))
+    path = Path(os.path.normpath(os.path.join(os.path.abspath(directory), text)))
     if not os.path.lexists(path):
         raise _not_found(text, directory)
     inside = _inside(path, directory)

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable
 
 from outlast.errors import Damaged, StoreUnavailable
-from outlast.store.disk import Disk, is_regular, not_a_directory, status_of
+from outlast.store.disk import Disk, is_regular, not_a_directory
 from outlast.store.paths import DISPLACED
 
 PARENTS_TRIES_MAX = 4096
@@ -45,8 +45,9 @@ class Directories:
         """`Damaged` if a directory between the root and `path` is a link: it would lead out of the home."""
         at = len(self._root)
         while (at := path.find("/", at + 1)) > 0:
-            status = status_of(path[:at])
-            if status is None:
+            try:
+                status = os.lstat(path[:at])
+            except (FileNotFoundError, NotADirectoryError):
                 return
             if stat.S_ISLNK(status.st_mode):
                 raise Damaged(

@@ -77,11 +77,11 @@ class Disk:
 
 def read_file(path: str) -> tuple[bytes, os.stat_result] | None:
     """A regular file's content; None if there is none."""
-    file = open_file(path)
-    if file is None:
+    found = _open_regular(path)
+    if found is None:
         return None
+    file, status = found
     try:
-        status = os.fstat(file)
         data = os.read(file, status.st_size)
         while len(data) < status.st_size and (more := os.read(file, status.st_size - len(data))):
             data += more
@@ -92,6 +92,11 @@ def read_file(path: str) -> tuple[bytes, os.stat_result] | None:
 
 def open_file(path: str) -> int | None:
     """A regular file, for reading; None if there is none: what is something else is not ours. Never waits, as a pipe would."""
+    found = _open_regular(path)
+    return None if found is None else found[0]
+
+
+def _open_regular(path: str) -> tuple[int, os.stat_result] | None:
     try:
         file = os.open(path, READ_FLAGS)
     except (FileNotFoundError, NotADirectoryError):
@@ -100,8 +105,9 @@ def open_file(path: str) -> int | None:
         if error.errno in IS_SYMLINK:
             return None
         raise
-    if stat.S_ISREG(os.fstat(file).st_mode):
-        return file
+    status = os.fstat(file)
+    if stat.S_ISREG(status.st_mode):
+        return file, status
     os.close(file)
     return None
 

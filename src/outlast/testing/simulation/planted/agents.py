@@ -15,7 +15,7 @@ from outlast.testing.simulation.child import SimulatedChild
 from outlast.testing.simulation.planted.plant import FOUND, ISSUE, MISC, REFERENCE, around, plant
 
 
-def _leave_unpublished(original: Any, self: Any, leave: Any) -> bool:
+def _leave_unpublished(original: Any, self: Any, leave: Any, head: Any = None) -> bool:
     """Who ends the group does not look whether the outputs are published."""
     self.child.end()
     return leave is Leave.DONE

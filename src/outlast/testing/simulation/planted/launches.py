@@ -26,7 +26,7 @@ def _own_record(
     return replace(there, id=mine) if number == 1 and there.launched_at != now else there
 
 
-def _start_own(original: Any, world: Any, job: Any, spec: Any, head: Any) -> None:
+def _start_own(original: Any, world: Any, job: Any, spec: Any, head: Any, made: Any = None) -> None:
     """Started from one's own record, not from the one that head names."""
     record = replace(job.folder.read_launch(head.launch), id=f"{job.folder.random.getrandbits(64):016x}")
     world.engine(record.engine).start(as_launch(job, record, spec))
@@ -55,7 +55,7 @@ def _head_first(
     return job.folder.read_launch(1) if head.launch_id != record.id else record
 
 
-def _start_and_forget(original: Any, world: Any, job: Any, spec: Any, head: Any) -> None:
+def _start_and_forget(original: Any, world: Any, job: Any, spec: Any, head: Any, made: Any = None) -> None:
     """After the start nobody looks whether the job has ended meanwhile."""
     record = job.folder.read_launch(head.launch)
     world.engine(record.engine).start(as_launch(job, record, spec))
