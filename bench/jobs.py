@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.measure import Row, clean_environment, command, excess_row, interleaved, limit_row, milliseconds, wall
+from bench.measure import (
+    Row,
+    clean_environment,
+    command,
+    excess_cpu_row,
+    excess_row,
+    interleaved,
+    limit_row,
+    milliseconds,
+    wall,
+)
 
 MANY = 1000
 PYTHON = sys.executable
@@ -49,7 +57,7 @@ def rows(scratch: Path) -> Iterator[Row]:
 
 
 def _many(work: Path, environment: dict[str, str]) -> Iterator[Row]:
-    """CPU time of everything that ran, supervisor and machines included: by the whole process tree of a fresh session."""
+    """CPU time of everything that ran, supervisor and machines included."""
     # A user directory of its own: a supervisor that is there already would not be counted.
     environment = {
         **environment,
@@ -57,44 +65,9 @@ def _many(work: Path, environment: dict[str, str]) -> Iterator[Row]:
         "OUTLAST_DIR": str(work.parent / "many"),
     }
     (work / "many.py").write_text(SUBMIT_MANY)
-    ours = _tree_cpu([PYTHON, "many.py", str(MANY)], work, environment)
-    feed = f"seq {MANY} | xargs -P2 -I{{}} {PYTHON} empty.py"
-    bare = _tree_cpu(["sh", "-c", feed], work, environment)
-    per_job = (ours - bare) / MANY
-    yield Row(
-        f"{MANY:,} empty jobs by `submit_many`, CPU per job",
-        milliseconds(ours / MANY),
-        f"`xargs -P2 python script.py`: {milliseconds(bare / MANY)}",
-        f"+{milliseconds(per_job)}",
-        "+10.0 ms",
-        per_job <= 0.010,
+    yield excess_cpu_row(
+        f"{MANY:,} empty jobs by `submit_many`, CPU per job", [PYTHON, "many.py", str(MANY)], MANY, work, environment
     )
-
-
-def _tree_cpu(argv: list[str], cwd: Path, environment: dict[str, str]) -> float:
-    """Runs under a subreaper, so that what was detached is counted too when it has ended."""
-    from outlast.host.system import become_subreaper
-
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        become_subreaper()
-        subprocess.run(argv, cwd=cwd, env=environment, check=True, stdin=subprocess.DEVNULL, capture_output=True)
-        while True:
-            try:
-                os.wait()
-            except ChildProcessError:
-                break
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        os.write(write, repr(usage.ru_utime + usage.ru_stime).encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as answer:
-        seconds = answer.read()
-    os.waitpid(pid, 0)
-    if not seconds:
-        raise SystemExit(f"{argv} failed")
-    return float(seconds)
 
 
 def _line(work: Path, environment: dict[str, str]) -> Row:

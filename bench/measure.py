@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -82,6 +83,40 @@ def excess_row(what: str, ours: float, against: float, named: str, limit_seconds
         f"+{milliseconds(limit_seconds)}",
         excess <= limit_seconds,
     )
+
+
+def excess_cpu_row(what: str, argv: list[str], count: int, cwd: Path, environment: dict[str, str]) -> Row:
+    """What `argv`, which runs `empty.py` so often, costs beside a shell that does so on two cores."""
+    feed = f"seq {count} | xargs -P2 -I{{}} {sys.executable} empty.py"
+    ours = tree_cpu(argv, cwd, environment) / count
+    bare = tree_cpu(["sh", "-c", feed], cwd, environment) / count
+    return excess_row(what, ours, bare, "`xargs -P2 python script.py`", 0.010)
+
+
+def tree_cpu(argv: list[str], cwd: Path, environment: dict[str, str]) -> float:
+    """Runs under a subreaper, so that what was detached is counted too when it has ended."""
+    from outlast.host.system import become_subreaper
+
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        become_subreaper()
+        subprocess.run(argv, cwd=cwd, env=environment, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+        while True:
+            try:
+                os.wait()
+            except ChildProcessError:
+                break
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        os.write(write, repr(usage.ru_utime + usage.ru_stime).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        seconds = answer.read()
+    os.waitpid(pid, 0)
+    if not seconds:
+        raise SystemExit(f"{argv} failed")
+    return float(seconds)
 
 
 def limit_row(what: str, ours: float, limit: float, show: Callable[[float], str]) -> Row:

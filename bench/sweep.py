@@ -15,6 +15,7 @@ from bench.measure import (
     Row,
     clean_environment,
     command,
+    excess_cpu_row,
     interleaved,
     limit_row,
     milliseconds,
@@ -28,6 +29,7 @@ from outlast.folder.sweep_records import Row as SweepRow
 from outlast.store.registry import open_store
 
 CELLS = 10_000
+EMPTY_CELLS = 1000
 CALIBAN_SECONDS = 0.114
 """Its own program over ten thousand cells, measured once."""
 
@@ -35,6 +37,7 @@ CALIBAN_SECONDS = 0.114
 def rows(scratch: Path) -> Iterator[Row]:
     yield from expand()
     yield from one_thing(scratch)
+    yield empty_cells(scratch / "empty")
 
 
 def expand() -> Iterator[Row]:
@@ -94,6 +97,22 @@ def one_thing(scratch: Path) -> Iterator[Row]:
     ):
         seconds = interleaved({"ours": wall(call(*words))})["ours"]
         yield limit_row(f"`{' '.join([words[0], *words[2:]])}` of 10,000 cells", seconds, 0.5, milliseconds)
+
+
+def empty_cells(work: Path) -> Row:
+    """On two cores, with a supervisor of their own: one that is there already would not be counted."""
+    work.mkdir()
+    (work / "empty.py").write_text("")
+    (work / "grid.json").write_text(json.dumps({"n": list(range(EMPTY_CELLS))}))
+    environment = {**clean_environment(work), "OUTLAST_SUPERVISOR_IDLE_SECONDS": "1"}
+    sweep = ["run", "--yes", "--sweep", "grid.json", "--parallel", "2", "--name", "empty", "empty.py"]
+    return excess_cpu_row(
+        f"{EMPTY_CELLS:,} empty cells on two cores, CPU per cell",
+        [sys.executable, "-m", "outlast.cli", *sweep],
+        EMPTY_CELLS,
+        work,
+        environment,
+    )
 
 
 def fill(home: str, name: str, cells: int) -> None:
