@@ -162,7 +162,7 @@ def test_an_image_with_a_system_of_its_own_runs_as_its_user_in_its_directory(ver
 def test_an_image_of_another_registry_on_this_computer_is_run(vertex: Vertex, tmp_path: Path) -> None:
     with running(tmp_path / "other") as other:
         vertex.image = push(
-            other, "some/where", layers=(tar({"opt/run.sh": b"#!/bin/sh\necho foreign\n"}),), Cmd=["/opt/run.sh"]
+            other, "some/where", layers=(tar({"srv/run.sh": b"#!/bin/sh\necho foreign\n"}),), Cmd=["/srv/run.sh"]
         )
         job = vertex.create(vertex.pool())
         assert vertex.over(job)["state"] == "JOB_STATE_SUCCEEDED", vertex.said(job, "service")
@@ -170,20 +170,20 @@ def test_an_image_of_another_registry_on_this_computer_is_run(vertex: Vertex, tm
 
 
 def test_googles_host_names_lead_to_the_emulators_registry_and_later_layers_hide_earlier_ones(vertex: Vertex) -> None:
-    first = tar({"opt/data/a": b"1", "opt/data/b": b"1", "opt/all/c": b"1"}, links={"opt/link": "data/a"})
-    second = tar({"opt/data/.wh.a": b"", "opt/data/b": b"2", "opt/all/.wh..wh..opq": b"", "opt/all/d": b"2"})
+    first = tar({"srv/data/a": b"1", "srv/data/b": b"1", "srv/all/c": b"1"}, links={"srv/link": "data/a"})
+    second = tar({"srv/data/.wh.a": b"", "srv/data/b": b"2", "srv/all/.wh..wh..opq": b"", "srv/all/d": b"2"})
     push(
         vertex.emulator,
         "emulated/outlast/layers",
         "v1",
         layers=(first, second),
-        Cmd=["sh", "-c", "ls -m /opt/data /opt/all; cat /opt/data/b"],
+        Cmd=["sh", "-c", "ls -m /srv/data /srv/all; cat /srv/data/b"],
     )
     vertex.image = "us-central1-docker.pkg.dev/emulated/outlast/layers:v1"
     job = vertex.create(vertex.pool())
     assert vertex.over(job)["state"] == "JOB_STATE_SUCCEEDED", vertex.said(job, "service")
-    assert [line for line in vertex.said(job) if line] == ["/opt/all:", "d", "/opt/data:", "b", "2"]
-    shell = vertex.create(vertex.pool(container={"command": ["sh", "-c"], "args": ["cat /opt/link"]}))
+    assert [line for line in vertex.said(job) if line] == ["/srv/all:", "d", "/srv/data:", "b", "2"]
+    shell = vertex.create(vertex.pool(container={"command": ["sh", "-c"], "args": ["cat /srv/link"]}))
     assert vertex.over(shell)["error"]["code"] == 3
     assert "No such file" in " ".join(vertex.said(shell))
 

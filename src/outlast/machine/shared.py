@@ -50,7 +50,9 @@ class SlotLife(Life):
     def begin(self) -> None:
         self.child = os.fork()
         if self.child == 0:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until init listens: whoever it tells finds the notice on disk
+            signal.signal(
+                signal.SIGTERM, signal.SIG_IGN
+            )  # until init listens: whoever it tells finds the notice on disk
             system.keep_to_share(self.slot, self.told.slots)
             self._be_init()
 

@@ -39,7 +39,6 @@ class Capacity:
                 hint=f"`--gpus {len(self.gpus) // workers}`, or `{GPUS}=N` if they are there and were not found",
             )
 
-
     def room(self, machine: Machine) -> Room:
         """What it has in all, whoever has it now."""
         by_cpus = self.cpus // machine.cpus
