@@ -80,7 +80,7 @@ def test_what_is_asked_for_now_counts_before_what_a_job_was_submitted_with(
     old = replace(unmodified(SCRIPTS / "runs_on.py", args=("--steps", "7")), env={"A": "1"}, cpus=1, name="old")
     spec = plan(world, old).spec
     monkeypatch.setattr(
-        drill_like, "find", lambda world, text: cast(Any, type("Found", (), {"spec": lambda self: spec})())
+        drill_like, "find", lambda world, text: cast(Any, type("Found", (), {"id": "old", "spec": lambda self: spec})())
     )
     like = asked_like(world, Asked(target=""), "old")
     assert like == replace(old, on="local")
