@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -123,6 +124,9 @@ NOISE = 4
 """Machines are noisy: a lane is told when it is over its budget, and fails when it takes this many times as long."""
 
 
+HANG_SECONDS = 20 * 60
+"""No lane takes half of it on a busy machine."""
+
 SECOND_LOOKS_MAX = 3
 """So many tests of a lane may be run once more; when more fail, it is no accident."""
 
@@ -188,12 +192,22 @@ def run_lane(lane: str) -> Outcome:
 
 
 def run(program: str, *arguments: str) -> tuple[bool, str]:
-    """Whether it ended well, and what it said."""
-    command = [str(BIN / program), *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment(), check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    """Whether it ended well, and what it said. One that hangs is ended, with all that it has started."""
+    process = subprocess.Popen(
+        [str(BIN / program), *arguments],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
-    return done.returncode == 0, done.stdout.decode(errors="replace")
+    try:
+        said, _ = process.communicate(timeout=HANG_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said, _ = process.communicate()
+        said += f"\nerror: ended after {HANG_SECONDS} s, in which it did not end by itself\n".encode()
+    return process.returncode == 0, said.decode(errors="replace")
 
 
 def failures(lane: str) -> tuple[str, ...]:

@@ -164,11 +164,7 @@ class Terminal:
 
 
 def stop_everything(user: User) -> None:
-    """Nothing that a test has started outlives it."""
-    if (user.outlast_dir / "local").is_dir():
-        running = user.outlast("jobs", "--json", "--running")
-        if running.code == 0 and running.json:
-            user.outlast("stop", *(row["folder"] for row in running.json))
+    """Nothing that a test has started outlives it. Nobody is asked to stop: that would cost two commands after every test."""
     end_processes(user)
 
 
@@ -183,12 +179,13 @@ def end_processes(user: User) -> None:
 
 
 def _left_over(user: User) -> list[int]:
-    """Processes of this test's own: its scratch directory stands in their environment or, a supervisor's, in their arguments."""
+    """Processes of this test's own: its scratch directory stands in their environment, in their arguments, or they work in it."""
     mark = os.fsencode(user.outlast_dir)
     found = []
     for process in Path("/proc").glob("[0-9]*") if Path("/proc").is_dir() else ():
         try:
             words = (process / "environ").read_bytes().split(b"\0") + (process / "cmdline").read_bytes().split(b"\0")
+            words.append(os.readlink(os.fsencode(process / "cwd")))
         except OSError:
             continue
         if any(word in (mark, b"OUTLAST_DIR=" + mark) or word.startswith(mark + b"/") for word in words):

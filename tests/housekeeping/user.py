@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from outlast.clock import SYSTEM
-from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState
+from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.folder import life
 from outlast.folder.records import State
 from outlast.jobs.asked import Asked
@@ -30,6 +30,9 @@ class NoMachines:
     def __init__(self) -> None:
         self.started: set[str] = set()
         self.stopped: set[str] = set()
+
+    def room(self, machine: Machine) -> Room:
+        return Room(1, "there is none")
 
     def check(self, machine: Machine, workers: int) -> None:
         return

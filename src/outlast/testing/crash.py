@@ -10,6 +10,7 @@ import json
 import os
 import re
 import signal
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -201,11 +202,15 @@ def killed_at(world: World, verb: Callable[[World], object], point: int | None) 
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        hook = Counting(point)
-        mortal = world.over(lambda store: Mortal(store, hook, hook), lambda engine: MortalEngine(engine, hook))
-        verb(mortal)
-        os.write(write, str(hook.count).encode())
-        os._exit(0)
+        try:
+            hook = Counting(point)
+            mortal = world.over(lambda store: Mortal(store, hook, hook), lambda engine: MortalEngine(engine, hook))
+            verb(mortal)
+            os.write(write, str(hook.count).encode())
+        except BaseException:  # noqa: BLE001  the edge of a process: it must not go on as a second copy of its parent
+            traceback.print_exc()
+        finally:
+            os._exit(0)
     os.close(write)
     with os.fdopen(read) as answer:
         counted = answer.read()
