@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -208,10 +209,10 @@ class _Build:
         work: list[Callable[[], None]] = []
         for blob in {one.digest: one for one in base.layers}.values():
             if blob.digest not in given:
-                work.append(lambda blob=blob: self._copy(base.reference, blob.digest, blob.bytes))  # type: ignore[misc]
+                work.append(partial(self._copy, base.reference, blob.digest, blob.bytes))
         for layer in {one.digest: one for one in layers}.values():
             if layer.digest not in given:
-                work.append(lambda layer=layer: self._send(layer))  # type: ignore[misc]
+                work.append(partial(self._send, layer))
         digest = digest_of(config)
         if digest not in given:
             work.append(lambda: self._send_config(digest, config))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -247,7 +247,3 @@ def _with_options(document: dict[str, Any]) -> dict[str, Any]:
 def _words(names: list[str]) -> str:
     named = [f"another `{name}`" for name in names]
     return ", ".join(named[:-1]) + (" and " if len(named) > 1 else "") + named[-1]
-
-
-def rows_in_order(rows: Mapping[int, Row]) -> Iterator[Row]:
-    return (rows[cell] for cell in sorted(rows))

@@ -20,7 +20,8 @@ from outlast.engines.compute.room import ROOM_UNKNOWN, room
 from outlast.engines.compute.shell import ssh_command
 from outlast.engines.compute.variants import variants
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
-from outlast.errors import NoCapacity, OutlastError, StoreUnavailable, UsageError
+from outlast.engines.renting import check_rented, region_of, rented_of
+from outlast.errors import NoCapacity, OutlastError, StoreUnavailable
 from outlast.google.compute import ComputeClient
 from outlast.google.compute_building import BuildingClient
 from outlast.google.compute_project import ComputeProject
@@ -32,7 +33,6 @@ from outlast.spec.spec import Machine, Rented
 
 PLATFORM = "linux-x86_64"
 WORKERS_MAX = 1000
-CPUS_MAX = 416
 STOP_SECONDS_MAX = 900.0
 """A group of GPU machines takes minutes to go."""
 
@@ -75,12 +75,7 @@ class ComputeEngine:
     def check(self, machine: Machine, workers: int) -> None:
         if workers > WORKERS_MAX:
             raise NoCapacity(f"{workers:,} machines are more than the {WORKERS_MAX:,} of one group")
-        if (machine.cpus or 0) > CPUS_MAX:
-            raise NoCapacity(f"{machine.cpus} CPUs are more than the {CPUS_MAX} of the largest machine")
-        if machine.rented is None:
-            raise UsageError(
-                "it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one"
-            )
+        check_rented(machine)
 
     def room(self, machine: Machine) -> Room:
         """By quotas; whether there is capacity is not known before it is asked for."""
@@ -99,12 +94,12 @@ class ComputeEngine:
     # Start.
 
     def start(self, launch: Launch) -> None:
-        rented = _rented(launch)
+        rented = rented_of(launch)
         self.check(launch.machine, launch.workers)
         bucket = names.bucket_of(launch.home)
         if not launch.agent:
             raise OutlastError(f"launch `{launch.id}` names no agent for its machines")
-        client, region = self._client(rented), _region(launch)
+        client, region = self._client(rented), region_of(launch)
         with told(f"launch `{launch.id}` in `{region}`, home `{bucket.name}`"):
             if self._is_stopped(client, launch):
                 return
@@ -121,14 +116,14 @@ class ComputeEngine:
         if not _is_empty(launch, group) or (launch.asked_at or self.clock.now()) >= launch.deadline_at:
             return
         try:
-            client.resize_group(_region(launch), names.group_name(launch.id), launch.workers, request_id())
+            client.resize_group(region_of(launch), names.group_name(launch.id), launch.workers, request_id())
         except ApiError as error:
             if error.status not in (400, 404, 409):  # it is being deleted, or gone
                 raise
 
     def _make(self, client: ComputeClient, launch: Launch, rented: Rented) -> None:
         """The first way of asking that is not refused as wrong. A template of an earlier call, whoever made it, is used as it is."""
-        region = _region(launch)
+        region = region_of(launch)
         refused: ApiError | None = None
         for number, variant in enumerate(variants(spot=rented.spot)):
             metadata = bodies.metadata(
@@ -205,9 +200,9 @@ class ComputeEngine:
     # State.
 
     def state(self, launch: Launch) -> LaunchState:
-        rented = _rented(launch)
+        rented = rented_of(launch)
         client = self._client(rented)
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             group = self._group(client, launch)
             managed = self._members(client, launch) if group is not None else None
             if group is None or managed is None or (not managed and _is_empty(launch, group)):
@@ -215,7 +210,7 @@ class ComputeEngine:
             troubled = troubles.of_managed(one for one in managed if not _is_there(one))
             final = [one for one in troubled if one.final]
             if final and not (launch.independent and _some_may_come(managed)):
-                return LaunchState(Condition.REFUSED, f"in `{_region(launch)}`: {troubles.told(final)}")
+                return LaunchState(Condition.REFUSED, f"in `{region_of(launch)}`: {troubles.told(final)}")
             there = [rank for one in managed if _is_there(one) and (rank := _rank(one)) is not None]
             boots = self._boots(launch, there)
             heard = self._hear(rented, [one for one in managed if _is_there(one) and _rank(one) not in boots.newest])
@@ -254,8 +249,8 @@ class ComputeEngine:
     # Stop.
 
     def stop(self, launch: Launch) -> None:
-        rented = _rented(launch)
-        client, region = self._client(rented), _region(launch)
+        rented = rented_of(launch)
+        client, region = self._client(rented), region_of(launch)
         with told(f"launch `{launch.id}` in `{region}`"):
             try:
                 if not self._is_stopped(client, launch):
@@ -277,7 +272,7 @@ class ComputeEngine:
         if self._group(client, launch) is None:
             return
         try:
-            client.delete_group(_region(launch), names.group_name(launch.id), request_id())
+            client.delete_group(region_of(launch), names.group_name(launch.id), request_id())
         except ApiError as error:
             if error.status not in (404, 409, 400):  # gone; or going: Google calls a group that is not ready so
                 raise
@@ -290,9 +285,9 @@ class ComputeEngine:
             now = self.clock.monotonic()
             if now >= until:
                 raise OutlastError(
-                    f"group `{names.group_name(launch.id)}` in `{_region(launch)}` is still there",
+                    f"group `{names.group_name(launch.id)}` in `{region_of(launch)}` is still there",
                     state="its machines may be paid for",
-                    hint=f"`gcloud compute instance-groups managed delete {names.group_name(launch.id)} --region {_region(launch)}`",
+                    hint=f"`gcloud compute instance-groups managed delete {names.group_name(launch.id)} --region {region_of(launch)}`",
                 )
             if now >= asked_again_at:
                 self._delete(client, launch)
@@ -305,33 +300,33 @@ class ComputeEngine:
         for number in range(len(variants(spot=rented.spot))):
             name = names.template_name(launch.id, number)
             try:
-                template = client.get_template(_region(launch), name)
+                template = client.get_template(region_of(launch), name)
                 if names.is_of(template.get("properties", {}).get("labels", {}), launch):
-                    client.delete_template(_region(launch), name, request_id())
+                    client.delete_template(region_of(launch), name, request_id())
             except ApiError:
                 return
 
     def tidy(self, launch: Launch, *, marker_too: bool) -> None:
         """Of a launch whose group is gone: the templates, which its machine may not delete. `marker_too`: no start can come any more."""
-        rented = _rented(launch)
+        rented = rented_of(launch)
         client = self._client(rented)
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             if self._group(client, launch) is not None:
                 return
             self._delete_templates(client, launch, rented)
             if marker_too and self._is_stopped(client, launch):
-                client.delete_template(_region(launch), names.stopped_name(launch.id), request_id())
+                client.delete_template(region_of(launch), names.stopped_name(launch.id), request_id())
 
     # People.
 
     def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
         at = self.first_machine(launch)
-        return ssh_command(_rented(launch).project, *at, command, ports) if at is not None else None
+        return ssh_command(rented_of(launch).project, *at, command, ports) if at is not None else None
 
     def first_machine(self, launch: Launch) -> tuple[str, str] | None:
         """Its zone and name; None: none runs."""
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
-            managed = self._managed(self._client(_rented(launch)), launch) or []
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
+            managed = self._managed(self._client(rented_of(launch)), launch) or []
         there = {rank: one for one in managed if _is_there(one) and (rank := _rank(one)) is not None}
         return _place(there[min(there)]) if there else None
 
@@ -339,8 +334,8 @@ class ComputeEngine:
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         """With notice as Google gives it; without, the machine is reset: all that runs on it is gone at once, and it boots again."""
-        client = self._client(_rented(launch))
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        client = self._client(rented_of(launch))
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             there = [one for one in self._managed(client, launch) or [] if _is_there(one) and _rank(one) is not None]
             boots = self._boots(launch, [rank for one in there if (rank := _rank(one)) is not None])
             operations = []
@@ -375,7 +370,7 @@ class ComputeEngine:
 
     def _group(self, client: ComputeClient, launch: Launch) -> Document | None:
         """None also for a group of somebody else's with the same name."""
-        group = or_none(lambda: client.get_group(_region(launch), names.group_name(launch.id)))
+        group = or_none(lambda: client.get_group(region_of(launch), names.group_name(launch.id)))
         if group is None:
             return None
         labels = group.get("allInstancesConfig", {}).get("properties", {}).get("labels", {})
@@ -385,10 +380,10 @@ class ComputeEngine:
         return self._members(client, launch) if self._group(client, launch) is not None else None
 
     def _members(self, client: ComputeClient, launch: Launch) -> list[Document] | None:
-        return or_none(lambda: list(client.list_managed(_region(launch), names.group_name(launch.id))))
+        return or_none(lambda: list(client.list_managed(region_of(launch), names.group_name(launch.id))))
 
     def _is_stopped(self, client: ComputeClient, launch: Launch) -> bool:
-        return or_none(lambda: client.get_template(_region(launch), names.stopped_name(launch.id))) is not None
+        return or_none(lambda: client.get_template(region_of(launch), names.stopped_name(launch.id))) is not None
 
 
 def _is_empty(launch: Launch, group: Document) -> bool:
@@ -407,16 +402,6 @@ def _idle(boots: Boots, there: list[int]) -> str:
         return ""
     machines = f"{idle:,} of its machines have" if idle > 1 else "one of its machines has"
     return f"{machines} nothing to do, but may not leave: `outlast init` gives that right; until the end it is paid for"
-
-
-def _rented(launch: Launch) -> Rented:
-    if launch.machine.rented is None:
-        raise OutlastError(f"launch `{launch.id}` does not say what it rents")
-    return launch.machine.rented
-
-
-def _region(launch: Launch) -> str:
-    return _rented(launch).regions[0]
 
 
 def _if_wrong(error: ApiError) -> ApiError:

@@ -19,12 +19,13 @@ from outlast.engines.compute.boots import Boots, read_boots, read_failed
 from outlast.engines.compute.names import bucket_of, is_of
 from outlast.engines.compute.requests import told
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Line, Room
+from outlast.engines.renting import check_rented, region_of, rented_of
 from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.claims import Claim, Claims
 from outlast.engines.vertex.drills import take_away
 from outlast.engines.vertex.jobs import INTERNAL, LATER, CustomJob, Phase, current, custom_job, of_rank
 from outlast.engines.vertex.said import last_words, lines_of, shell_url
-from outlast.errors import NoCapacity, NotFound, OutlastError, UsageError
+from outlast.errors import NoCapacity, NotFound, OutlastError
 from outlast.google.connect import connect
 from outlast.google.endpoints import EMULATOR, STORAGE_EMULATOR
 from outlast.google.errors import ApiError, passing, untouched
@@ -36,7 +37,6 @@ from outlast.spec.spec import Machine, Rented
 
 PLATFORM = "linux-x86_64"
 WORKERS_MAX = 1000
-CPUS_MAX = 416
 STOP_SECONDS_MAX = 900.0
 LOOK_SECONDS = (0.2, 5.0)
 CLAIM_SECONDS = 3.0
@@ -96,12 +96,7 @@ class VertexEngine:
     def check(self, machine: Machine, workers: int) -> None:
         if workers > WORKERS_MAX:
             raise NoCapacity(f"{workers:,} custom jobs are more than the {WORKERS_MAX:,} of one launch")
-        if (machine.cpus or 0) > CPUS_MAX:
-            raise NoCapacity(f"{machine.cpus} CPUs are more than the {CPUS_MAX} of the largest machine")
-        if machine.rented is None:
-            raise UsageError(
-                "it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one"
-            )
+        check_rented(machine)
 
     def room(self, machine: Machine) -> Room:
         return Room(ROOM_DEFAULT, "unless `--parallel` says more")
@@ -109,12 +104,12 @@ class VertexEngine:
     # Start.
 
     def start(self, launch: Launch) -> None:
-        rented = _rented(launch)
+        rented = rented_of(launch)
         self.check(launch.machine, launch.workers)
         if not rented.image:
             raise OutlastError(f"launch `{launch.id}` names no image for its containers")
         claims = self._claims(launch)
-        with told(f"launch `{launch.id}` in `{_region(launch)}`, home `{claims.bucket.name}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`, home `{claims.bucket.name}`"):
             again = launch.independent and not any(one.phase.alive for one in self._jobs(launch))
             for rank in names.ranks(launch):
                 self._start(launch, rented, claims, rank, again=again)
@@ -209,7 +204,7 @@ class VertexEngine:
     # State.
 
     def state(self, launch: Launch) -> LaunchState:
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             everything = self._jobs(launch)
             ours = [one for rank in names.ranks(launch) if (one := current(of_rank(everything, rank))) is not None]
             living = [one for one in ours if one.phase.alive]
@@ -241,11 +236,11 @@ class VertexEngine:
         for one in living:
             quiet_seconds = self.clock.now() - one.started_at
             if one.phase is Phase.RUNNING and one.rank not in boots.newest and quiet_seconds > QUIET_SECONDS:
-                return last_words(self.transport, _rented(launch).project, one, lines=1)
+                return last_words(self.transport, rented_of(launch).project, one, lines=1)
         return ""
 
     def _replicas(self, launch: Launch, job: CustomJob) -> range:
-        return range(launch.workers) if _rented(launch).pools else range(job.rank, job.rank + 1)
+        return range(launch.workers) if rented_of(launch).pools else range(job.rank, job.rank + 1)
 
     def _ended(self, launch: Launch, jobs: list[CustomJob], everything: list[CustomJob]) -> LaunchState:
         if not jobs:
@@ -267,11 +262,11 @@ class VertexEngine:
             internal = [other for other in everything if other.phase is Phase.FAILED and other.code == INTERNAL]
             hopeless = not boots.up and len(internal) >= INTERNAL_MAX
             if one.code not in LATER or hopeless:
-                words = last_words(self.transport, _rented(launch).project, one)
+                words = last_words(self.transport, rented_of(launch).project, one)
                 return LaunchState(Condition.BOOT_FAILED, words)
             left = one.ended_at + AGAIN_SECONDS * self._time_scale() - self.clock.now()
             if left > 0:
-                said = f"for capacity in `{_region(launch)}`: {one.message}; Vertex AI is asked again in {left:.0f} s"
+                said = f"for capacity in `{region_of(launch)}`: {one.message}; Vertex AI is asked again in {left:.0f} s"
                 return LaunchState(Condition.WAITING, said, lacks_capacity=True)
         return LaunchState(Condition.ABSENT, f"Vertex AI has used up its restarts: {failed[0].message}")
 
@@ -279,9 +274,9 @@ class VertexEngine:
 
     def stop(self, launch: Launch) -> None:
         """The word first: whoever is about to start it finds it, before or after the custom job is made."""
-        rented = _rented(launch)
+        rented = rented_of(launch)
         client = self._client(rented)
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             self._claims(launch).stop()
             until = self.clock.monotonic() + STOP_SECONDS_MAX
             wait, wait_max = LOOK_SECONDS
@@ -290,9 +285,9 @@ class VertexEngine:
                 now = self.clock.monotonic()
                 if now >= until:
                     raise OutlastError(
-                        f"custom job `{living[0].number}` in `{_region(launch)}` is still there",
+                        f"custom job `{living[0].number}` in `{region_of(launch)}` is still there",
                         state="its machines may be paid for",
-                        hint=f"`gcloud ai custom-jobs cancel {living[0].number} --region {_region(launch)}`",
+                        hint=f"`gcloud ai custom-jobs cancel {living[0].number} --region {region_of(launch)}`",
                     )
                 for one in living:
                     if now >= asked.get(one.name, 0.0):
@@ -304,32 +299,32 @@ class VertexEngine:
     # People.
 
     def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             living = [one for one in self._jobs(launch) if one.phase is Phase.RUNNING]
         if not living:
             return None
         raise NotFound(
             "nobody gets into a container of Vertex AI's by ssh",
-            state=f"custom job `{living[0].number}` runs in `{_region(launch)}`",
+            state=f"custom job `{living[0].number}` runs in `{region_of(launch)}`",
             hint=shell_url(living[0]) or "`--on compute` rents a machine that one can get into",
         )
 
     def custom_jobs(self, launch: Launch) -> list[CustomJob]:
         """For people: all that it has had, the oldest first."""
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             return sorted(self._jobs(launch), key=lambda one: (one.made_at, one.name))
 
     def lines(self, launch: Launch) -> Iterator[Line]:
         """What its containers have said, by Cloud Logging, one custom job after the other."""
         for job in self.custom_jobs(launch):
             with told(f"the log of custom job `{job.number}`"):
-                yield from lines_of(self.transport, _rented(launch).project, job)
+                yield from lines_of(self.transport, rented_of(launch).project, job)
 
     # Drills.
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         """Only an emulator takes containers away when it is asked to: Vertex AI has no such request."""
-        with told(f"launch `{launch.id}` in `{_region(launch)}`"):
+        with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             running = [one for one in self._jobs(launch) if one.phase is Phase.RUNNING]
             boots = self._boots(launch) if running else Boots({}, frozenset(), failed=False)
             for one in running:
@@ -360,7 +355,7 @@ class VertexEngine:
 
     def _jobs(self, launch: Launch) -> list[CustomJob]:
         """Never one of somebody else's home."""
-        client = self._client(_rented(launch))
+        client = self._client(rented_of(launch))
         found: list[Mapping[str, Any]] = []
         try:
             found += client.list(names.filter_of(launch))
@@ -368,16 +363,6 @@ class VertexEngine:
             if error.status != 404:  # there is no such project any more: nothing can be in it
                 raise
         return [custom_job(one) for one in found if is_of(one.get("labels", {}), launch)]
-
-
-def _rented(launch: Launch) -> Rented:
-    if launch.machine.rented is None:
-        raise OutlastError(f"launch `{launch.id}` does not say what it rents")
-    return launch.machine.rented
-
-
-def _region(launch: Launch) -> str:
-    return _rented(launch).regions[0]
 
 
 def _used_up(everything: list[CustomJob], living: list[CustomJob]) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from outlast.agent.sweep import Leaving, work
 from outlast.errors import StoreError
@@ -282,12 +282,15 @@ class SweepWorld:
     def _force(self) -> None:
         if self.over:
             return
-        random = Random("force")
-        folder = Folder(_Plain(self.bucket, self.schedule), SWEEP, random)  # type: ignore[arg-type]
+        folder = self._folder()
         at = folder.read_head()
         if not at.head.state.final:
             folder.swap(at, life.final(at.head, State.STOPPED, EPOCH + self.schedule.now), "force")
         self._end()
+
+    def _folder(self) -> Folder:
+        """The sweep's, by somebody whom nothing befalls."""
+        return Folder(cast(Store, _Plain(self.bucket, self.schedule)), SWEEP, Random(0))
 
     # What is checked.
 
@@ -315,7 +318,7 @@ class SweepWorld:
         return self.history.violations
 
     def _judge(self, limit: float) -> None:
-        folder = Folder(_Plain(self.bucket, self.schedule), SWEEP, Random(0))  # type: ignore[arg-type]
+        folder = self._folder()
         head = folder.read_head().head
         if not self.over or not head.state.final:
             self.history.violated(f"liveness: after {limit:.0f} s the sweep is {head.state.value}")
@@ -338,7 +341,7 @@ class SweepWorld:
 
 
 class _Plain:
-    """The bucket, by somebody whom nothing befalls."""
+    """As much of a store as a folder needs to read and swap."""
 
     url = "memory:simulation"
 
