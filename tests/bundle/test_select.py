@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from outlast.bundle.rules import looks_like_key
 from outlast.errors import Denied, NotFound, UsageError
 from outlast.store.directory import DirectoryStore
 from tests.bundle.working import Working
@@ -133,6 +134,9 @@ CREDENTIALS = [
     ".env",
     ".env.local",
     "deploy/.env.production",
+    "deploy/prod.env",
+    ".huggingface/token",
+    "hf_token",
     "key.pem",
     "id_rsa",
     "id_ed25519.pub",
@@ -156,16 +160,36 @@ CREDENTIALS = [
 @pytest.mark.parametrize("git", [True, False])
 def test_credentials_never_ship_although_tracked_and_are_told(tmp_path: Path, git: bool) -> None:
     working = Working(tmp_path, git=git)
-    fine = {"train.py", ".env.example", "docs/credentials.md", "secrets.py", "environment.json", "config.json"}
+    fine = {
+        "train.py",
+        ".env.example",
+        "example.env",
+        "my.sample.env",
+        "docs/credentials.md",
+        "secrets.py",
+        "environment.json",
+        "config.json",
+    }
     for name in [*CREDENTIALS, *fine]:
         working.write(name)
     if git:
         working.git("add", "-A", "-f")
     assert set(working.shipped()) == fine
     told = working.left_out()
-    directories = () if git else (".aws/credentials", ".ssh/config")
+    directories = () if git else (".aws/credentials", ".ssh/config", ".huggingface/token")
     assert set(told) == set(CREDENTIALS) - set(directories)
     assert set(told.values()) == {"looks like a credential"}
+
+
+def test_a_place_of_packages_without_a_login_is_no_credential() -> None:
+    for fine in (
+        b"--index-url https://packages.example.com/simple\n",
+        b"--index-url https://${USER}:${TOKEN}@packages.example.com/simple\n",
+        b"tool @ git+https://git.example.com/tool.git@v1\ntool @ git+https://git@git.example.com/tool.git\n",
+        b"# write --index-url https://user:password@host/simple\n",
+        b"print('pip install --index-url https://user:password@host/simple')\n",
+    ):
+        assert not looks_like_key(fine), fine
 
 
 @pytest.mark.parametrize(
@@ -176,6 +200,10 @@ def test_credentials_never_ship_although_tracked_and_are_told(tmp_path: Path, gi
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\n",
         '{\n  "type": "service_account",\n  "private_key": "-----BEGIN PRIVATE KEY-----\\nabc"}',
         '{"type": "authorized_user", "refresh_token": "1//0gabcdefghijklmnopqrstuvwxyz"}',
+        "[global]\nindex-url = https://me:sesame@packages.example.com/simple\n",
+        "--extra-index-url https://me:sesame@packages.example.com/simple\nnumpy\n",
+        "numpy\ntool @ git+https://abcdefghijklmnopqrstuvwxyz@git.example.com/tool.git\n",
+        "-e git+https://me:sesame@git.example.com/tool.git#egg=tool\n",
     ],
 )
 def test_a_key_is_known_by_its_content_whatever_it_is_called(working: Working, content: str) -> None:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterable
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Counted up with every change here or in `select`: what was selected by other rules is selected again."""
 
 CREDENTIAL = "looks like a credential"
@@ -21,11 +21,13 @@ _CACHES = frozenset(
     b".ipynb_checkpoints .terraform .outlast".split()
 )
 _ENVIRONMENTS = frozenset({b"node_modules", b"conda-meta"})
-_CREDENTIAL_DIRECTORIES = frozenset({b".ssh", b".gnupg", b".aws", b".kube", b".password-store"})
+_CREDENTIAL_DIRECTORIES = frozenset({b".ssh", b".gnupg", b".aws", b".kube", b".password-store", b".huggingface"})
 _CREDENTIAL_SUFFIXES = frozenset({b"pem", b"p12", b"pfx", b"ppk", b"jks", b"keystore", b"kdbx", b"tfstate"})
 _CACHE_SUFFIXES = frozenset({b"pyc", b"pyo", b"DS_Store"})
 _CREDENTIAL_NAME = re.compile(
     rb"\.env(?!\.(?:example|sample|template|dist|defaults)$)(?:\..*)?|\.envrc"
+    rb"|(?!(?:.*[-_.])?(?:example|sample|template|dist|defaults?)\.).+\.env"
+    rb"|\.?(?:hf|huggingface)[-_]token"
     rb"|id_(?:rsa|dsa|ecdsa|ed25519).*"
     rb"|(?:application_default_)?credentials(?:\.json|\.db|\.ya?ml|\.toml|\.ini)?"
     rb"|client_secrets?.*\.json"
@@ -41,6 +43,15 @@ SNIFFED_BYTES_MAX = 64 * 1024
 _PRIVATE_KEY = re.compile(rb"\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _LOGIN = re.compile(rb'"private_key"\s*:\s*"-----BEGIN |"refresh_token"\s*:\s*"[^"]{20}')
 """A service account's key, or what a cloud's command line keeps after its user has logged in."""
+
+_INDEX_WORDS = (b"index-url", b"find-links", b"git+http", b" @ http")
+_INDEX_LOGIN = re.compile(
+    rb"^[ \t]*(?:(?:--)?(?:extra-)?index-url|(?:--)?find-links|(?:(?:-e|--editable)[ \t=]+)?git\+(?=http)"
+    rb"|\w[\w.\[\], -]* @ (?:git\+)?(?=http))"
+    rb"[ \t=]*https?://(?:[^\s/@:$]*:[^\s/@$]+|[^\s/@$]{20,})@",
+    re.MULTILINE,
+)
+"""Where packages come from, with a login in the URL: settings of pip's, or requirements. One that a variable holds is none."""
 
 ENVIRONMENT_ROOT_PARTS = (
     b"bin/",
@@ -95,7 +106,9 @@ def looks_like_key(content: bytes) -> bool:
     beginning = content[:64].lstrip()
     if beginning.startswith(b"-----BEGIN "):
         return _PRIVATE_KEY.match(content) is not None
-    return beginning.startswith(b"{") and _LOGIN.search(content) is not None
+    if beginning.startswith(b"{"):
+        return _LOGIN.search(content) is not None
+    return any(word in content for word in _INDEX_WORDS) and _INDEX_LOGIN.search(content) is not None
 
 
 def environments(names: Iterable[bytes]) -> list[bytes]:
