@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from outlast.agent.bench import Leaving
 from outlast.agent.sweep import Worker
+from outlast.agent.sweep_claims import Claims
 from outlast.folder.cell import ClaimedCell
 from outlast.folder.folder import HeadAt
 from outlast.folder.records import State
@@ -55,13 +57,11 @@ def _ends_too_early(patch: pytest.MonkeyPatch) -> None:
 
 
 def _never_inherits(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Worker, "_inherited", lambda self: None)
-    patch.setattr("outlast.agent.sweep.STILL_SECONDS", 1e9)
+    patch.setattr(Claims, "inherited", lambda self: None)
+    patch.setattr("outlast.agent.sweep_others.STILL_SECONDS", 1e9)
 
 
 def _always_spare(patch: pytest.MonkeyPatch) -> None:
-    from outlast.agent.sweep import Leaving
-
     patch.setattr(Worker, "_finish", lambda self: Leaving.SPARE)
 
 

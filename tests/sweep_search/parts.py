@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
+from outlast.agent.bench import Held, Leaving
 from outlast.agent.child import Exit, Notice, Saved, Start
 from outlast.agent.study import SearchStudy
-from outlast.agent.sweep import Held, Leaving, work
+from outlast.agent.sweep import work
 from outlast.folder.folder import Folder
 from outlast.folder.layout import SweepKeys
 from outlast.folder.life import begun

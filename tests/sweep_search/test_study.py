@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from outlast.agent.bench import Leaving
 from outlast.agent.child import Child, Exit, Reason
 from outlast.agent.study import LOOK_SECONDS_BILLED, STARTUP_TRIALS
-from outlast.agent.sweep import Leaving
 from outlast.agent.verdict import judge
 from outlast.errors import StoreUnavailable
 from outlast.folder.records import State

@@ -76,6 +76,11 @@ class ClaimedCell(CellFolder):
         self._spec = spec
         self._launch = launch
 
+    @property
+    def launch(self) -> LaunchRecord:
+        """As it is for this cell."""
+        return self._launch
+
     def read_spec(self) -> Spec:
         return self._spec
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from outlast.agent.bench import Held
 from outlast.agent.child import Child
-from outlast.agent.sweep import Held
 from outlast.clock import Clock
 from outlast.folder.records import LaunchRecord
 from outlast.host import files

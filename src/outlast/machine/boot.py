@@ -130,7 +130,8 @@ def _work(
     on_up: Callable[[Folder], None],
 ) -> int:
     """Cells of a sweep, one after another."""
-    from outlast.agent.sweep import Leaving, work
+    from outlast.agent.bench import Leaving
+    from outlast.agent.sweep import work
     from outlast.machine.bench import MachineBench
 
     def child(cell: Spec, record: LaunchRecord) -> ProcessChild:

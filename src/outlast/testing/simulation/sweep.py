@@ -13,7 +13,8 @@ from functools import partial
 from random import Random
 from typing import Any, cast
 
-from outlast.agent.sweep import Leaving, work
+from outlast.agent.bench import Leaving
+from outlast.agent.sweep import work
 from outlast.errors import StoreError
 from outlast.folder import life
 from outlast.folder.folder import Folder

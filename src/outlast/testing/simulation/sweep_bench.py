@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from outlast.agent.bench import Held
 from outlast.agent.child import Child, Exit, Notice, Saved, Start
-from outlast.agent.sweep import Held
 from outlast.errors import EXIT_TRAINER_INTERRUPTED
 from outlast.folder.records import LaunchRecord
 from outlast.spec.spec import Spec

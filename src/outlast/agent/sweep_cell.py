@@ -1,0 +1,161 @@
+"""One cell, run as a job of its own by the worker that has claimed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from outlast.agent.bench import Bench, Held
+from outlast.agent.child import Child
+from outlast.agent.serve import serve
+from outlast.agent.standing import AWAY
+from outlast.agent.station import Station
+from outlast.agent.sweep_purse import Purse
+from outlast.agent.sweep_rows import Rows, row_of, seconds_of, who_of, worker_of
+from outlast.errors import Damaged
+from outlast.folder import cost
+from outlast.folder.cell import ClaimedCell, cell_spec, of_one_cell
+from outlast.folder.records import Attempt, State
+from outlast.folder.sweep_records import Row, Trial
+
+
+class Study(Protocol):
+    """Who chooses parameters by what other cells have found, and ends those that do badly."""
+
+    def choose(self, cell: int) -> Mapping[str, Any]:
+        """Parameters for a cell that has none yet."""
+        ...
+
+    def watch(self, cell: int, child: Child) -> str:
+        """Why the cell that runs is to be ended early; empty: it is not. Called now and then."""
+        ...
+
+    def leave(self, cell: int, child: Child) -> None:
+        """The cell has ended: a last look at what it has logged."""
+        ...
+
+    def ended(self, row: Row, params: Mapping[str, Any]) -> None: ...
+
+
+class CellRunner:
+    def __init__(self, station: Station, bench: Bench, rows: Rows, purse: Purse, study: Study | None) -> None:
+        self.station = station
+        self.bench = bench
+        self.rows = rows
+        self.purse = purse
+        self.study = study
+        self.paid_until = station.clock.monotonic()
+        """What this worker's machine has cost until then is in rows."""
+
+    def run(self, held: Held) -> Row | None:
+        """How it has ended; None: another worker has it, or this machine is going."""
+        station = self.station
+        try:
+            trial = self._trial(held.cell)
+        except Damaged as error:
+            # What the search had chosen is not known any more: the cell has failed, and the others go on.
+            return Row(held.cell, State.FAILED.value, station.launch.launch, station.turn, reason=error.message)
+        folder = self._folder(held.cell, trial)
+        child = _Watched(self.bench.child(folder.read_spec(), folder.launch), partial(self._tick, held.cell))
+        try:
+            done = serve(
+                folder=folder,
+                launch_id=station.launch.id,
+                rank=0,
+                machine=station.machine,
+                child=child,
+                clock=station.clock,
+                random=station.random,
+            )
+            if self.study is not None and done:
+                self.study.leave(held.cell, child.child)
+        finally:
+            self.bench.close(child.child)
+        return self._row(held.cell, folder, trial) if done else None
+
+    def _folder(self, cell: int, trial: Trial | None) -> ClaimedCell:
+        """With as much money as this worker has left."""
+        station = self.station
+        spec = cell_spec(station.spec, station.cells, cell, trial)
+        launch = of_one_cell(station.launch, station.asked, bundle=station.cells.bundle(cell))
+        folder = ClaimedCell(station.store, spec, launch, cell, station.random)
+        if station.launch.max_cost_usd is None:
+            return folder
+        head, now = folder.read_head().head, station.store.now()
+        mine = {number: one for number, one in head.attempts.items() if self._is_mine(one)}
+        left = self.purse.left_usd - cost.spent_usd(replace(head, attempts=mine), now)
+        launch = replace(launch, max_cost_usd=cost.spent_usd(head, now) + max(0.0, left))
+        return ClaimedCell(station.store, spec, launch, cell, station.random)
+
+    def _row(self, cell: int, folder: ClaimedCell, trial: Trial | None) -> Row:
+        row = row_of(folder, cell, self.station.launch.launch, self.station.turn, beside=self._beside)
+        if trial is not None:
+            row = replace(row, params=dict(trial.params))
+        self.paid_until = self.station.clock.monotonic()
+        if self.study is not None:
+            self.study.ended(row, trial.params if trial is not None else {})
+        return row
+
+    def _is_mine(self, attempt: Attempt) -> bool:
+        """Of this worker's share, by whichever machine."""
+        return attempt.launch == self.station.launch.launch and worker_of(attempt.machine) == str(self.station.worker)
+
+    def _beside(self, attempts: list[Attempt]) -> dict[str, float]:
+        """What machines have cost beside the attempts of a cell: this one's boot, if this is its first row, and what it did before;
+        and the boots of those that died before they had any row."""
+        station = self.station
+        if not station.launch.usd_per_hour:
+            return {}
+        own = sum(seconds_of(one) for one in attempts if one.machine == station.machine)
+        seconds = max(0.0, station.clock.monotonic() - self.paid_until - own)
+        seconds += 0.0 if self.rows.any else cost.BOOT_SECONDS
+        found = {who_of(station.launch.launch, station.worker): self.purse.usd_of(seconds)}
+        others = {one.machine: one for one in attempts if one.machine and one.machine != station.machine}
+        known = station.sweep.machines() if others else frozenset()
+        for machine, one in others.items():
+            if machine not in known:
+                who = who_of(one.launch, worker_of(machine))
+                found[who] = found.get(who, 0.0) + one.usd_per_hour * cost.BOOT_SECONDS / 3600
+        return found
+
+    def _trial(self, cell: int) -> Trial | None:
+        """The first who chooses has chosen."""
+        station = self.station
+        if not station.cells.chosen or self.study is None:
+            return None
+        trial = station.sweep.read_trial(cell, station.turn)
+        if trial is None:
+            self.rows.write()  # what this worker has found counts too
+            asked = Trial(cell, self.study.choose(cell), station.store.now())
+            station.folder.create(station.sweep.keys.trial(cell, station.turn), asked)
+            trial = station.sweep.read_trial(cell, station.turn)
+        return trial
+
+    def _tick(self, cell: int, child: _Watched) -> None:
+        try:
+            self.rows.write_if_due()
+        except AWAY:
+            pass  # they are written later; without them, whoever comes next makes them again
+        if self.study is not None and not child.early:
+            child.early = self.study.watch(cell, child.child)
+
+
+class _Watched:
+    """A child that lets the worker do its own small duties while a cell runs."""
+
+    def __init__(self, child: Child, tick: Callable[[_Watched], None]) -> None:
+        self.child = child
+        self.tick = tick
+        self.early = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.child, name)
+
+    def wait(self, seconds: float) -> None:
+        self.child.wait(seconds)
+        self.tick(self)
+
+    def unwanted(self) -> str:
+        return self.early
