@@ -131,4 +131,12 @@ def test_an_end_is_recorded_once() -> None:
 def test_what_was_committed_was_reached_also_when_the_machine_died_before_its_next_beat() -> None:
     head = commit(begin(fresh(), now=1.0), step=40)
     lost = begin(head, now=60.0, beat=Beat(1, 2.0, 3, 0)).attempts["1"]
-    assert (lost.ended_at, lost.step, lost.steps_lost) == (5.0, 40, 0)
+    assert (lost.ended_at, lost.step, lost.steps_lost) == (5.0, 40, None)
+
+
+def test_nobody_claims_that_nothing_was_lost_with_a_machine_that_went_on_after_its_last_beat() -> None:
+    head = commit(begin(fresh(), now=1.0), step=40)
+    beat = Beat(1, 6.0, 40, 0)
+    assert begin(head, now=60.0, beat=beat).attempts["1"].steps_lost is None
+    assert begin(head, now=60.0, beat=replace(beat, step=43)).attempts["1"].steps_lost == 3
+    assert begin(head, now=60.0, beat=replace(beat, doing=f"{life.HELD}step:40")).attempts["1"].steps_lost == 0

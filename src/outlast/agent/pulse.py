@@ -9,6 +9,7 @@ from outlast.agent.vigil import STOP_GRACE_SECONDS
 from outlast.clock import Clock
 from outlast.folder.fence import Claim, Fence
 from outlast.folder.folder import Folder
+from outlast.folder.life import HELD
 from outlast.folder.records import Beat, LaunchRecord, WorkerExit
 from outlast.spec.spec import Spec
 
@@ -94,7 +95,7 @@ class Pulse(Standing):
             step=self.child.step(),
             log_bytes=self.child.stream_bytes("log"),
             metrics_bytes=self.child.stream_bytes("metrics"),
-            doing=f"paused {self._paused}" if self._paused else "",
+            doing=f"{HELD}{self._paused}" if self._paused else "",
             rung=self._rung,
             store_writes=self._store_writes(),
         )

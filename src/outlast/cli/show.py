@@ -258,7 +258,7 @@ def _attempt_cells(number: int, attempt: Attempt, now: float) -> list[str]:
         age(attempt.started_at, now),
         duration((attempt.ended_at or now) - attempt.started_at),
         "the beginning" if step is None else f"step {step:,}",
-        "" if lost is None else f"{lost:,}",
+        f"{lost:,}" if lost is not None else "unknown" if attempt.cause and attempt.step is not None else "",
         ended,
     ]
 

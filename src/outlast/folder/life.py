@@ -23,6 +23,9 @@ BARREN_MAX = 5
 BARREN_MAX_BEFORE_FIRST = 10
 """Attempts in a row without a new step, before the job is given up; more patience where there never was a checkpoint."""
 
+HELD = "paused "
+"""How the beat of a trainer begins that a drill holds at a step: what it does then (`Beat.doing`)."""
+
 NOT_RENTED = cost.Rent()
 CAUSE_OF_STATE = {
     State.SUCCEEDED: Cause.SUCCEEDED,
@@ -105,7 +108,10 @@ def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
     steps = [step for step in (beat.step if beat else None, attempt.committed_step) if step is not None]
     if beat is not None and beat.store_writes > attempt.store_writes:
         attempt = replace(attempt, store_writes=beat.store_writes)
-    return with_end(attempt, Cause.PREEMPTED, ended_at, step=max(steps, default=None))
+    gone = with_end(attempt, Cause.PREEMPTED, ended_at, step=max(steps, default=None))
+    # It went on after its last beat, unless it was held there: nothing seen to be lost is not the same as nothing lost.
+    held = beat is not None and beat.doing.startswith(HELD)
+    return gone if gone.steps_lost or held else replace(gone, steps_lost=None)
 
 
 def with_end(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from outlast.engines.engine import Engine
 from outlast.errors import KeyMissing
+from outlast.folder.life import HELD
 from outlast.folder.records import Checkpoint, Head, State
 from outlast.host.machine_dir import MachineDir
 from outlast.jobs.asked import Asked
@@ -210,7 +211,7 @@ class _Run:
     def _is_paused(self, kill: Kill, head: Head) -> bool:
         """Held by the library; and a checkpoint is committed, so that there is something to go on from."""
         beat = self.job.folder.read_beat(self.attempt)
-        if beat is None or beat.doing != f"paused {kill.pause}":
+        if beat is None or beat.doing != f"{HELD}{kill.pause}":
             return False
         if self.paused_at is None:
             self.paused_at = self.clock.monotonic()
