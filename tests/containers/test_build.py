@@ -121,12 +121,23 @@ def test_no_cache_makes_the_same_image_again(project: User) -> None:
 
 def test_an_image_that_is_there_is_not_built_and_what_cannot_count_is_said(project: User, registry: Server) -> None:
     said = project.outlast(
-        "container", "build", "train.py", "--image-tag", f"{registry.host}/me/there:v1", "--dir", ".", "--extras", "gpu"
+        "container",
+        "build",
+        "train.py",
+        "--image-tag",
+        f"{registry.host}/me/there:v1",
+        "--dir",
+        ".",
+        "--extras",
+        "gpu",
+        "--tag",
+        "v2",
     )
 
     assert said.code == 0, said.err
     assert said.out.strip() == f"{registry.host}/me/there:v1"
-    assert "warning: `--image-tag` names an image that is there: ignored: `--dir`, `--extras`" in said.err
+    assert "warning: `--image-tag` names an image that is there: ignored: `--dir`, `--extras`, " in said.err
+    assert "`--tag`" in said.err
 
 
 def test_no_credential_is_ever_in_an_image(project: User, podman_env: dict[str, str]) -> None:
@@ -180,6 +191,8 @@ def test_variants_of_the_base_are_for_machines_with_gpus_and_without(
         (("--base-image", "tpu=x"), "names no base images"),
         (("--dir", "missing"), "no such directory"),
         (("--tag", "!"), "is no tag"),
+        (("--gpu", "--nogpu"), "contradict each other"),
+        (("--base-image", "dlvm:tf2"), "hint: write `dlvm:LIBRARY-{}`"),
         (("--registry", "127.0.0.1:1/me"), "does not answer"),
         (("--apt", "a; rm -rf /"), "no name of a Debian package"),
         (("--dockerfile", "none"), "cannot be read"),

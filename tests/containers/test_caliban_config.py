@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from outlast.container.base import choose_base
 from outlast.errors import UsageError
 from outlast.spec.caliban_config import find_caliban_config
 from outlast.spec.load import load
@@ -39,6 +40,21 @@ def test_what_is_meant_is_read_and_what_is_not_is_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "variant", "image"),
+    [
+        ("dlvm:pytorch-cpu", "cpu", "pytorch-cpu"),
+        ("dlvm:pytorch-gpu-1.4", "gpu", "pytorch-gpu.1-4"),
+        ("dlvm:tf2-{}-2.1", "gpu", "tf2-gpu.2-1"),
+        ("cpu=dlvm:tf-cpu-1.15,gpu=dlvm:tf-gpu", "cpu", "tf-cpu.1-15"),
+    ],
+)
+def test_short_names_of_googles_images_are_the_names_that_they_have(asked: str, variant: str, image: str) -> None:
+    found = choose_base(asked, variant, "3.11").reference
+
+    assert str(found) == f"gcr.io/deeplearning-platform-release/{image}"
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("{", "is no JSON"),
@@ -47,6 +63,7 @@ def test_what_is_meant_is_read_and_what_is_not_is_noted(tmp_path: Path) -> None:
         ('{"base_image": {"tpu": "x"}}', "base_image is"),
         ('{"apt_packages": "curl"}', "apt_packages is"),
         ('{"default_mode": "tpu"}', 'default_mode is "tpu"'),
+        ('{"default_mode": null}', "default_mode is null"),
         ('{"gcloud": "p"}', "gcloud is"),
     ],
 )

@@ -90,6 +90,8 @@ def _asked(world: World, target: str, given: dict[str, Any]) -> Asked:
     for path in given["dirs"]:
         if not os.path.isdir(path):
             raise UsageError(f"`--dir {path}`: there is no such directory", hint="name a directory that is there")
+    if given["variant"] and given["nogpu"]:
+        raise UsageError("`--gpu` and `--nogpu` contradict each other", hint="leave one of them out")
     flags = {name: given.get(name) for name in SETTINGS}
     flags |= environment_flags(given) | container_flags(given)
     directory = Path.cwd()

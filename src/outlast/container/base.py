@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from outlast.container.reference import DOCKER_HUB, Reference, parse_reference
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 VARIANTS = ("cpu", "gpu")
@@ -17,7 +17,7 @@ GPU_ENV: Mapping[str, str] = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CA
 """So the driver of the machine is seen inside."""
 
 DEEP_LEARNING = "gcr.io/deeplearning-platform-release"
-_DLVM = re.compile(r"dlvm:([a-z0-9]+(?:[.-][a-z0-9]+)*)")
+_DLVM = re.compile(r"dlvm:([a-z0-9]+(?:-[a-z0-9]+)*-(?:cpu|gpu))(?:[-.](\d+(?:[.-]\d+)*))?")
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,10 @@ def _named(text: str, variant: str) -> str:
     if name.startswith("dlvm:"):
         found = _DLVM.fullmatch(name)
         if found is None:
-            raise UsageError(f"`{text[:200]}` names no base image", hint="write `dlvm:LIBRARY-VARIANT-VERSION`")
-        return f"{DEEP_LEARNING}/{found[1].replace('.', '-')}"
+            raise UsageError(
+                f"`{text[:200]}` names no base image",
+                hint="write `dlvm:LIBRARY-{}` or `dlvm:LIBRARY-{}-VERSION`, such as `dlvm:pytorch-gpu-1.4`",
+            )
+        version = f".{found[2].replace('.', '-')}" if found[2] else ""
+        return f"{DEEP_LEARNING}/{found[1]}{version}"
     return name

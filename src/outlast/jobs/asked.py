@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from outlast.dataclass import dataclass
 from outlast.spec.containing import Containing
 from outlast.spec.managing import Managing
 from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill, Sweep
@@ -110,6 +111,7 @@ class Asked:
             "--apt": asking.apt_packages,
             "--conda": asking.conda,
             "--no-cache": asking.no_cache,
+            "--tag": asking.tag,
         }
         container = replace(asking, ignored=tuple(option for option, value in said.items() if value))
         return replace(self, extra_dirs=(), extras=(), requirements=(), container=container)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.plain_file import read_plain
 
@@ -75,7 +76,7 @@ def _read(path: Path, document: Mapping[str, Any]) -> CalibanConfig:
     known = {"base_image", "apt_packages", "default_mode", "gcloud", *MEANINGLESS}
     notes += [f"`{NAME}`: `{key}` is not known, and left out" for key in sorted(document.keys() - known)]
     mode = document.get("default_mode", "")
-    if mode not in ("", *MODES) and str(mode).lower() not in MODES:
+    if mode != "" and (not isinstance(mode, str) or mode.strip().lower() not in MODES):
         raise _wrong(path, "default_mode", mode, '"cpu" or "gpu"')
     google = document.get("gcloud", {})
     if not isinstance(google, dict):
@@ -84,7 +85,7 @@ def _read(path: Path, document: Mapping[str, Any]) -> CalibanConfig:
         path,
         _base_image(path, document.get("base_image", "")),
         _apt_packages(path, document.get("apt_packages", [])),
-        str(mode).lower(),
+        mode.strip().lower(),
         _text(path, "gcloud.project_id", google.get("project_id", "")),
         _text(path, "gcloud.cloud_key", google.get("cloud_key", "")),
         tuple(notes),
