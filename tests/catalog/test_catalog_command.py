@@ -48,6 +48,14 @@ def test_one_type_is_told_region_by_region(user: User) -> None:
         assert all(set(one["zones"]) <= set(table[one["region"]].zones) and one["zones"] for one in found)
 
 
+def test_so_many_as_are_asked_for_are_priced_together(user: User) -> None:
+    one, four = (rows(user, "--gpus", words, "--region", "us-central1")[0] for words in ("V100", "4xV100"))
+    assert four["count"] == 4 and four["usd_each_spot"] == one["usd_each_spot"]
+    assert four["usd_spot"] == pytest.approx(one["usd_spot"] + 3 * one["usd_each_spot"])
+    (slice_,) = rows(user, "--gpus", "16xv5e", "--region", "us-central1")
+    assert slice_["machine"] == "v5litepod-16" and slice_["usd"] == pytest.approx(16 * slice_["usd_each"])
+
+
 def test_machines_of_a_region_with_their_gpus_and_only_what_is_there(user: User) -> None:
     found = rows(user, "machines", "--region", "us-central1")
     assert sorted_by_price(found) and len(found) > 250
@@ -116,6 +124,9 @@ def test_prices_are_old_after_thirty_days() -> None:
         (("--gpus", "K80"), "`--gpus T4`"),
         (("--gpus", "3"), "names no type"),
         (("machines", "--gpus", "3xL4"), "`--gpus 4xL4`"),
+        (("--gpus", "3xL4"), "`--gpus 4xL4`"),
+        (("--gpus", "7xV3"), "`--gpus 8xv3`"),
+        (("--gpus", "L4", "--region", "us-south1"), "`us-south1` has no L4"),
         (("machines", "--gpus", "v5e"), "`outlast catalog gpus --gpus v5e`"),
         (("machines", "--gpus", "A100", "--region", "us-south1"), "`--region me-west1`"),
         (("trucks",), "gpus"),

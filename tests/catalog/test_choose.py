@@ -105,6 +105,24 @@ def test_a_region_without_it_is_answered_with_those_that_have_it_the_cheapest_fi
     assert "us-central1-f" not in chosen(gpus=1, gpu="L4").zones
 
 
+def test_elsewhere_all_of_its_gpus_are_priced() -> None:
+    error = refused(machine_type="n1-highmem-32", gpus=4, gpu="V100", regions=("us-east4",))
+    usd = 4 * KNOWN.gpus["V100"].offers["us-central1"].price(True)  # type: ignore[operator]
+    (shown,) = re.findall(r"`us-central1` \$([0-9.]+)", error.state)
+    assert float(shown) > usd and "4 V100" in error.message
+
+
+def test_unknown_gpus_are_answered_with_those_that_there_are_the_cheapest_first() -> None:
+    prices = [float(one) for one in re.findall(r"from \$([0-9.]+)", refused(gpus=1, gpu="X1").state)]
+    assert prices == sorted(prices) and len(prices) > 8
+    assert "`--gpus 4xV100`" in refused(gpus=1, gpu="V100x4").hint
+
+
+def test_what_is_rented_as_spot_only_is_had_by_whoever_waits_for_it() -> None:
+    assert "`--gpus 8xH100`" in refused(gpus=1, gpu="H100", spot=False).hint
+    assert chosen(gpus=1, gpu="H100", spot=False, waits=True).machine.name == "a3-highgpu-1g"
+
+
 def test_several_regions_stay_in_their_order_with_the_zones_of_all() -> None:
     choice = chosen(gpus=1, gpu="L4", regions=("us-east4", "us-central1"))
     assert choice.regions == ("us-east4", "us-central1")

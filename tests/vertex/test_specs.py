@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from outlast.catalog.older import CLUSTERS, MACHINES, TIERS, cluster_of, machine_of, read_tier
 from outlast.catalog.table import catalog
-from outlast.catalog.vertex import vertex_catalog
+from outlast.catalog.vertex import not_run, runs, vertex_catalog
 from outlast.catalog.vertex_tpus import TPUS, parse_tpu_spec
 from outlast.engines.engine import Launch
 from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.told import rank_in
 from outlast.errors import UsageError
+from outlast.jobs.quote_contained import quoted_contained
 from outlast.spec.managing import Managing, check_tensorboard
 from outlast.spec.spec import Machine, Pool, Rented
 from outlast_emulator.discovery import document
@@ -178,6 +179,22 @@ def test_every_older_machine_can_be_rented(name: str) -> None:
     if meant.gpus:
         gpu = known.gpu(meant.gpu)
         assert gpu is not None and not gpu.gone and machine in known.carriers(gpu, meant.gpus)
+
+
+def test_the_smallest_machines_are_neither_run_nor_named_as_a_way_out() -> None:
+    known = vertex_catalog(catalog())
+    for name in ("e2-micro", "n1-standard-2", "n2-highcpu-8", "n2-custom-8-32768", "c3-standard-8"):
+        machine = catalog().machine(name)
+        assert machine is not None and not runs(machine)
+        left_out = known.machine(not_run(catalog(), machine, "us-central1", spot=True).hint.split()[1].strip("`;"))
+        assert left_out is not None and runs(left_out)
+    assert all(runs(one) for one in known.machines())
+
+
+def test_what_vertex_asks_for_is_a_share_of_the_price_on_demand() -> None:
+    spot, on_demand = (quoted_contained(LAUNCH.machine, "us-central1", spot=one) for one in (True, False))
+    assert spot is not None and on_demand is not None and spot.total < on_demand.total
+    assert spot.management == on_demand.management > 0 and "management" in spot.estimated
 
 
 def test_each_older_name_says_what_it_became() -> None:

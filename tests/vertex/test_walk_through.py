@@ -126,6 +126,11 @@ def test_each_option_is_taken(words: str, expected: dict[str, Any], somebody: Us
         ("--tpu_spec 7xV2", "there are slices of"),
         ("--tpu_spec 8xV2 --region us-west1", "is not offered"),
         ("--machine_type c3-standard-8", "Vertex AI does not run"),
+        ("--machine_type n1-standard-1", "Spot, per hour: `"),
+        ("--gpu_spec V100x4", "`--gpus 4xV100`"),
+        ("--gpu_spec 4xV100 --region us-east4", "with 4 V100 is not offered as Spot in `us-east4`"),
+        ("--gpu_spec L4 --flex_start --spot", "contradict"),
+        ("--network nothere", "there is no network `nothere`"),
         ("--gpu_spec T4 --region me-west1x", "no region"),
     ],
 )
@@ -173,7 +178,7 @@ def test_train_jobs_logs_resume_and_evaluate(somebody: User, trainer: Trainer) -
     ("words", "pools"),
     [
         ("--scale_tier BASIC", [("n1-standard-4", 1)]),
-        ("--scale_tier STANDARD_1", [("n1-highcpu-8", 1), ("n1-highcpu-8", 4), ("n1-standard-4", 3)]),
+        ("--scale_tier STANDARD_1", [("n1-standard-8", 1), ("n1-standard-8", 4), ("n1-standard-4", 3)]),
         ("--scale_tier PREMIUM_1", [("n1-highcpu-16", 1), ("n1-highcpu-16", 19), ("n1-highmem-8", 11)]),
         ("--scale_tier BASIC_TPU", [("cloud-tpu", 1)]),
         (

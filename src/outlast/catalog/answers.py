@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -14,6 +15,7 @@ from outlast.spec.names import shown
 SHOWN_MAX = 8
 FORCE = "`--force` asks for it all the same"
 REFRESH = "`outlast catalog --refresh` reads Google's own"
+_BACKWARDS = re.compile(r"(?P<type>.+)[xX](?P<count>[0-9]{1,2})")
 
 
 def by_price(
@@ -53,20 +55,31 @@ def no_zone(catalog: Catalog, zone: str) -> UsageError:
 
 
 def no_gpu(catalog: Catalog, name: str) -> UsageError:
-    current = [gpu for gpu in catalog.gpus.values() if not gpu.gone]
+    current = sorted((gpu for gpu in catalog.gpus.values() if not gpu.gone), key=_lowest_usd)
+    known = ", ".join(f"{gpu.name} ({gpu.memory_gb} GB, from ${_lowest_usd(gpu):,.2f})" for gpu in current)
     tpu = catalog.tpu(name)
     if tpu is not None:
         return UsageError(
             f"{tpu.name} is a TPU, and Compute Engine's machines have GPUs",
-            state="there are " + ", ".join(f"{gpu.name} ({gpu.memory_gb} GB)" for gpu in current),
+            state=f"there are {known}",
             hint=f"`--on vertex --tpu-spec {tpu.counts[0] * tpu.cores}x{tpu.name.upper()}`",
         )
     alike = get_close_matches(name.upper(), [gpu.name for gpu in current], n=1, cutoff=0.4)
+    typed = _BACKWARDS.fullmatch(name)
+    meant = catalog.gpu(typed["type"]) if typed else None
+    instead = alike[0] if alike else "L4"
+    if typed and meant:
+        instead = f"{typed['count']}x{meant.name}"
     return UsageError(
         f"there is no GPU {shown(name)} to rent",
-        state="there are " + ", ".join(f"{gpu.name} ({gpu.memory_gb} GB)" for gpu in current),
-        hint=f"`--gpus {alike[0] if alike else 'L4'}`; {FORCE}",
+        state=f"there are {known} an hour where it is cheapest",
+        hint=f"`--gpus {instead}`; {FORCE}",
     )
+
+
+def _lowest_usd(gpu: Gpu) -> float:
+    """Of one of them alone, wherever that is."""
+    return min((offer.usd if offer.usd_spot is None else offer.usd_spot for offer in gpu.offers.values()), default=0.0)
 
 
 def gone(gpu: Gpu, count: int) -> UsageError:
@@ -124,7 +137,7 @@ def no_machine(catalog: Catalog, name: str, cpus: int, region: str, *, spot: boo
     )
     return UsageError(
         f"the catalog of {catalog.dated} has no machine type {shown(name)}",
-        state=f"{custom}{_priced(others, region, spot=spot)}",
+        state=f"{custom}{priced_words(others, region, spot=spot)}",
         hint=f"`--machine-type {alike[0] if alike else others[0][1].name if others else 'n2-standard-8'}`; {FORCE}",
     )
 
@@ -136,17 +149,21 @@ def no_size(
         others = by_price(catalog, [one for one in catalog.machines() if not one.gpu], region, spot=spot)
         return UsageError(
             f"no machine with {cpus} vCPUs is known in `{region}`",
-            state=_priced([one for one in others if one[1].cpus >= cpus] or others[-SHOWN_MAX:], region, spot=spot),
+            state=priced_words(
+                [one for one in others if one[1].cpus >= cpus] or others[-SHOWN_MAX:], region, spot=spot
+            ),
             hint="another `--region`, or `--machine-type TYPE --force`",
         )
     return UsageError(
         f"no machine has {count} {gpu.name} and {cpus} vCPUs",
-        state=_priced(by_price_of(catalog, gpu, count, region, spot=spot), region, spot=spot),
+        state=priced_words(by_price_of(catalog, gpu, count, region, spot=spot), region, spot=spot),
         hint="fewer `--cpus`",
     )
 
 
-def not_there(catalog: Catalog, machine: MachineType, gpu: Gpu | None, region: str, *, spot: bool) -> UsageError:
+def not_there(
+    catalog: Catalog, machine: MachineType, gpu: Gpu | None, count: int, region: str, *, spot: bool
+) -> UsageError:
     """Other regions that have all of it, the cheapest first."""
     family = catalog.families.get(machine.family)
     priced = []
@@ -154,7 +171,7 @@ def not_there(catalog: Catalog, machine: MachineType, gpu: Gpu | None, region: s
         if machine.zones is not None and not machine.zones.get(other):
             continue
         usd = machine_usd(catalog, machine, other, spot=spot)
-        more = gpus_usd(gpu, max(machine.gpus, 1), other, spot=spot)
+        more = gpus_usd(gpu, count, other, spot=spot)
         if usd is not None and more is not None:
             priced.append((usd + more, other))
     priced.sort()
@@ -162,7 +179,7 @@ def not_there(catalog: Catalog, machine: MachineType, gpu: Gpu | None, region: s
     more_of_them = f" and {len(priced) - SHOWN_MAX} more" if len(priced) > SHOWN_MAX else ""
     how = " as Spot" if spot else ""
     return UsageError(
-        f"{what(machine, gpu)} is not offered{how} in `{region}`",
+        f"{what(machine, gpu, count)} is not offered{how} in `{region}`",
         state=f"it is in {where}{more_of_them} (per hour)" if where else f"it is offered{how} nowhere",
         hint=f"`--region {priced[0][1]}`; {FORCE}" if priced else "`--on-demand`" if spot else FORCE,
     )
@@ -190,14 +207,17 @@ def wrong_architecture(machine: MachineType, architecture: str) -> UsageError:
     )
 
 
-def spot_only(machine: MachineType) -> UsageError:
-    return UsageError(
-        f"`{machine.name}` is rented as Spot only", hint=f"`--spot`, or a machine with more of its GPUs; {FORCE}"
-    )
+def spot_only(catalog: Catalog, machine: MachineType) -> UsageError:
+    others = [one for one in catalog.machines() if one.gpu == machine.gpu and not one.spot_only]
+    more = min(others, key=lambda one: one.gpus, default=None)
+    instead = f"`--gpus {more.gpus}x{more.gpu}`" if more is not None else "another machine"
+    return UsageError(f"`{machine.name}` is rented as Spot only", hint=f"`--spot`, or {instead}; {FORCE}")
 
 
-def what(machine: MachineType, gpu: Gpu | None) -> str:
-    return f"`{machine.name}` with {gpu.name}" if gpu is not None else f"`{machine.name}`"
+def what(machine: MachineType, gpu: Gpu | None, count: int = 1) -> str:
+    if gpu is None:
+        return f"`{machine.name}`"
+    return f"`{machine.name}` with {gpu.name if count == 1 else f'{count} {gpu.name}'}"
 
 
 def listed(names: Iterable[str]) -> str:
@@ -219,7 +239,7 @@ def _combinations(catalog: Catalog, gpu: Gpu, counts: Iterable[int], region: str
     return f"{gpu.name} ({how}per hour in `{region}`): {', '.join(words for _, words in sorted(lines))}"
 
 
-def _priced(priced: Sequence[tuple[float, MachineType]], region: str, *, spot: bool) -> str:
+def priced_words(priced: Sequence[tuple[float, MachineType]], region: str, *, spot: bool) -> str:
     shown_ones = ", ".join(f"`{machine.name}` ${usd:,.3f}" for usd, machine in priced[:SHOWN_MAX])
     return f"in `{region}`, {'Spot, ' if spot else ''}per hour: {shown_ones}" if shown_ones else ""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from outlast.catalog import answers
 from outlast.catalog.model import Gpu, MachineType, Offer, fits
 from outlast.catalog.table import Catalog
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 CPUS_DEFAULT = 8
@@ -31,6 +30,8 @@ class Wish:
     spot: bool = True
     disk_type: str = ""
     force: bool = False
+    waits: bool = False
+    """In a queue for it: that brings also what is otherwise rented as Spot only."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def choose(catalog: Catalog, wish: Wish) -> Choice:
     machine = _machine(catalog, wish, gpu, count, regions)
     if machine.gpu and gpu is None:
         gpu, count = catalog.gpus[machine.gpu], machine.gpus
-    zones = _zones(catalog, wish, machine, gpu, regions)
+    zones = _zones(catalog, wish, machine, gpu, count, regions)
     family = catalog.families.get(machine.family)
     disk_type = wish.disk_type or (family.disks[0] if family else "pd-balanced")
     if family is not None and disk_type not in family.disks and not wish.force:
@@ -124,8 +125,8 @@ def _machine(catalog: Catalog, wish: Wish, gpu: Gpu | None, count: int, regions:
         if wish.force:
             return unknown(wish.machine_type, wish.cpus)
         raise answers.no_machine(catalog, wish.machine_type, wish.cpus or CPUS_DEFAULT, regions[0], spot=wish.spot)
-    if machine.spot_only and not wish.spot and not wish.force:
-        raise answers.spot_only(machine)
+    if machine.spot_only and not (wish.spot or wish.waits or wish.force):
+        raise answers.spot_only(catalog, machine)
     if gpu is not None and not wish.force:
         carried = (machine.gpu, machine.gpus) == (gpu.name, count) or fits(machine, gpu, count)
         if not carried:
@@ -158,8 +159,8 @@ def _chosen(catalog: Catalog, wish: Wish, gpu: Gpu | None, count: int, regions: 
 
 def _carrier(catalog: Catalog, wish: Wish, gpu: Gpu, count: int, region: str) -> MachineType:
     carriers = [one for one in catalog.carriers(gpu, count) if one.cpus >= (wish.cpus or 1)]
-    if carriers and not wish.spot and all(one.spot_only for one in carriers) and not wish.force:
-        raise answers.spot_only(carriers[0])
+    if carriers and all(one.spot_only for one in carriers) and not (wish.spot or wish.waits or wish.force):
+        raise answers.spot_only(catalog, carriers[0])
     if not carriers:
         if wish.force:  # whoever insists knows better than the table what it fits into
             return catalog.machine(FORCED) or unknown(FORCED, wish.cpus)
@@ -176,14 +177,14 @@ def _carrier(catalog: Catalog, wish: Wish, gpu: Gpu, count: int, region: str) ->
 
 
 def _zones(
-    catalog: Catalog, wish: Wish, machine: MachineType, gpu: Gpu | None, regions: tuple[str, ...]
+    catalog: Catalog, wish: Wish, machine: MachineType, gpu: Gpu | None, count: int, regions: tuple[str, ...]
 ) -> tuple[str, ...]:
     found: list[str] = []
     for region in regions:
         offered = offered_zones(catalog, machine, gpu, region, spot=wish.spot)
         if offered is None or wish.force:
             if not wish.force:
-                raise answers.not_there(catalog, machine, gpu, region, spot=wish.spot)
+                raise answers.not_there(catalog, machine, gpu, count, region, spot=wish.spot)
             found += [zone for zone in wish.zones if zone.rpartition("-")[0] == region]
             continue
         for zone in wish.zones:

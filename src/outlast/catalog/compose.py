@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from outlast.catalog.compose_accelerators import Composed, by_region, gpus, stand_in, tpus
 from outlast.catalog.prices import LISTED_IN
 from outlast.catalog.sku_words import ALL_IN_GPUS, FAMILY_WORDS
 from outlast.catalog.skus import Prices
+from outlast.dataclass import dataclass
 
 Document = dict[str, Any]
 

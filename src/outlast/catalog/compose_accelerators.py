@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from outlast.catalog.sku_words import CHIPS_A_ROW, GPU_WORDS, TPU_WORDS
 from outlast.catalog.skus import Prices
+from outlast.dataclass import dataclass
 
 Document = dict[str, Any]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from outlast.catalog.table import Catalog
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, NotFound, UsageError
 from outlast.google.compute import ComputeClient
 from outlast.google.errors import ApiError, is_off

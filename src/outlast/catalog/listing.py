@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from outlast.catalog.answers import by_price, by_price_of
 from outlast.catalog.choose import CPUS_DEFAULT, offered_zones
 from outlast.catalog.model import Gpu, MachineType, Tpu
 from outlast.catalog.prices import gpus_usd, is_estimated, machine_usd
 from outlast.catalog.table import Catalog
+from outlast.dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Accelerator:
     region: str
     zones: tuple[str, ...]
     machine: str
-    """The cheapest that has the smallest number of it; of a TPU its name with that number."""
+    """The cheapest that has the smallest number of it, or so many as were asked for; of a TPU its name with that number."""
 
     count: int
     usd: float | None
@@ -83,40 +83,43 @@ class Image:
     """The GPUs whose machines boot it if nothing else is said, `none` for those without."""
 
 
-def accelerators(catalog: Catalog, region: str = "", wanted: Gpu | Tpu | None = None) -> list[Accelerator]:
-    """One row for each type, where it is cheapest; of one that is wanted a row for each region."""
+def accelerators(
+    catalog: Catalog, region: str = "", wanted: Gpu | Tpu | None = None, count: int = 0
+) -> list[Accelerator]:
+    """One row for each type, where it is cheapest; of one that is wanted a row for each region, with so many of it."""
     found: list[Accelerator] = []
     every: list[Gpu | Tpu] = [*(one for one in catalog.gpus.values() if not one.gone), *catalog.tpus.values()]
     for one in every:
         if wanted is not None and one.name != wanted.name:
             continue
         places = [region] if region else list(one.offers)
-        rows = [row for place in places if (row := _accelerator(catalog, one, place)) is not None]
+        rows = [row for place in places if (row := _accelerator(catalog, one, place, count)) is not None]
         rows.sort(key=lambda row: _price(row.usd_spot, row.usd, row.name))
         found += rows if wanted is not None else rows[:1]
     return sorted(found, key=lambda row: _price(row.usd_spot, row.usd, f"{row.name} {row.region}"))
 
 
-def _accelerator(catalog: Catalog, one: Gpu | Tpu, region: str) -> Accelerator | None:
+def _accelerator(catalog: Catalog, one: Gpu | Tpu, region: str, wanted_count: int) -> Accelerator | None:
     offer = one.offers.get(region)
     counts = one.counts if isinstance(one, Tpu) else tuple(catalog.counts(one))
     if offer is None or not counts:
         return None
+    count = wanted_count or counts[0]
     usd: float | None
     usd_spot: float | None
     if isinstance(one, Tpu):
-        machine, estimated, zones = one.accelerator(counts[0]), offer.estimated, offer.zones
-        usd, usd_spot = (each and each * counts[0] for each in (offer.usd, offer.usd_spot))
+        machine, estimated, zones = one.accelerator(count), offer.estimated, offer.zones
+        usd, usd_spot = (each and each * count for each in (offer.usd, offer.usd_spot))
     else:
-        cheapest = [*by_price_of(catalog, one, counts[0], region, spot=True)[:1]] or [
-            *by_price_of(catalog, one, counts[0], region, spot=False)[:1]
+        cheapest = [*by_price_of(catalog, one, count, region, spot=True)[:1]] or [
+            *by_price_of(catalog, one, count, region, spot=False)[:1]
         ]
         if not cheapest:
             return None
         carrier = cheapest[0][1]
         machine, estimated = carrier.name, offer.estimated or is_estimated(catalog, carrier, region)
         zones = offered_zones(catalog, carrier, one, region, spot=offer.usd_spot is not None) or ()
-        usd, usd_spot = (_whole(catalog, carrier, one, counts[0], region, spot=spot) for spot in (False, True))
+        usd, usd_spot = (_whole(catalog, carrier, one, count, region, spot=spot) for spot in (False, True))
         usd = None if carrier.spot_only else usd
     return Accelerator(
         name=one.name,
@@ -126,7 +129,7 @@ def _accelerator(catalog: Catalog, one: Gpu | Tpu, region: str) -> Accelerator |
         region=region,
         zones=zones,
         machine=machine,
-        count=counts[0],
+        count=count,
         usd=usd,
         usd_spot=usd_spot,
         usd_each=offer.usd,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from outlast.catalog.model import Gpu, MachineType
 from outlast.catalog.table import Catalog
+from outlast.dataclass import dataclass
 
 LISTED_IN = "us-central1"
 """The region whose disks and addresses the table that ships has; elsewhere their prices are estimates."""

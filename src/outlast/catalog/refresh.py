@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from outlast.catalog.compose import compose
 from outlast.catalog.model import Gpu, MachineType
 from outlast.catalog.skus import COMPUTE_SERVICE, TPU_SERVICE, read_prices
 from outlast.catalog.table import PATH, Catalog, refreshed_path
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, OutlastError
 from outlast.google.compute import ComputeClient
 from outlast.google.compute_offers import OffersClient

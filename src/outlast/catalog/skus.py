@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from outlast.dataclass import dataclass
 
 COMPUTE_SERVICE = "6F81-5844-456A"
 TPU_SERVICE = "E000-3F24-B8AA"

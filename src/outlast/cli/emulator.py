@@ -20,7 +20,7 @@ from outlast.errors import UsageError
 @json_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 def command(port: int, data: str | None, time_scale: float, as_json: bool, command: tuple[str, ...]) -> int:
-    """Serve Google's APIs on a loopback port: Cloud Storage, tokens, permissions.
+    """Serve Google's APIs on a loopback port: Cloud Storage, Compute Engine, Vertex AI, a registry, logs, secrets, permissions.
 
     Prints the variables that point outlast, gcloud and Google's libraries at it, and serves until Ctrl-C. With COMMAND it
     runs that with the variables set, ends with it, and passes its exit code on; --json prints the variables before it

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from outlast.catalog import answers, listing
 from outlast.catalog.choose import REGION_DEFAULT, offered_zones
 from outlast.catalog.model import Gpu, Tpu
 from outlast.catalog.table import STALE_DAYS, Catalog, catalog
+from outlast.dataclass import dataclass
 from outlast.errors import OutlastError, UsageError
 from outlast.folder.home import Home
 from outlast.folder.zone_memory import read_memory
@@ -81,8 +82,10 @@ def _rows(
     if asked.kind == "images":
         return [_plain(one) for one in listing.images(known)], "images"
     if asked.kind == "gpus":
-        view = "gpus" if wanted is None else "places"
-        return [_plain(one) for one in listing.accelerators(known, asked.region, wanted)], view
+        rows = [_plain(one) for one in listing.accelerators(known, asked.region, wanted, count)]
+        if not rows and wanted is not None:
+            raise _without(wanted, asked.region)
+        return rows, "gpus" if wanted is None else "places"
     if isinstance(wanted, Tpu):
         raise UsageError(
             f"{wanted.name} is a TPU, which comes with machines of its own",
@@ -92,7 +95,7 @@ def _rows(
         region = asked.region or _usual_region(world)
         rows = [_plain(one) for one in listing.machines(known, region, wanted, count)]
         if not rows and wanted is not None:
-            raise _without(known, wanted, count, region)
+            raise _without(wanted, region)
         met = _met(world, asked.home, [region], notes)
         return [{**row, "met": _sums(_of_type(met, row))} for row in rows], "machines"
     if asked.region:
@@ -142,23 +145,40 @@ def _accelerator(known: Catalog, text: str) -> tuple[Gpu | Tpu | None, int]:
         raise UsageError(f"`--gpus {text}` names no type", hint="`--gpus L4`, or `--gpus 2xL4`")
     found = known.tpu(name) or known.gpu(name)
     if found is None:
-        raise _asked_only(answers.no_gpu(known, name))
+        raise _asked_only(answers.no_gpu(known, name), f"; TPUs {', '.join(known.tpus)}")
     if isinstance(found, Gpu) and found.gone:
         raise _asked_only(answers.gone(found, number))
-    return found, number if text.lower() != name.lower() else 0
+    if text.lower() == name.lower():
+        return found, 0
+    if isinstance(found, Tpu):
+        return found, _chips(found, number)
+    if number not in known.counts(found):
+        raise answers.no_count(known, found, number, REGION_DEFAULT, spot=True)
+    return found, number
 
 
-def _asked_only(error: UsageError) -> UsageError:
+def _chips(tpu: Tpu, number: int) -> int:
+    """Of a slice that is called by its number of cores, or of chips where they are what counts."""
+    sizes = [chips * tpu.cores for chips in tpu.counts]
+    if number in sizes:
+        return number // tpu.cores
+    nearest = next((one for one in sizes if one >= number), sizes[-1])
+    raise UsageError(
+        f"there is no TPU {tpu.cloud_name}-{number}",
+        state=f"the slices of {tpu.name} are {', '.join(tpu.accelerator(chips) for chips in tpu.counts)}",
+        hint=f"`--gpus {nearest}x{tpu.name}`",
+    )
+
+
+def _asked_only(error: UsageError, more: str = "") -> UsageError:
     """Nothing is rented here that could be forced."""
-    return UsageError(error.message, state=error.state, hint=error.hint.removesuffix(f"; {answers.FORCE}"))
+    return UsageError(error.message, state=f"{error.state}{more}", hint=error.hint.removesuffix(f"; {answers.FORCE}"))
 
 
-def _without(known: Catalog, gpu: Gpu, count: int, region: str) -> OutlastError:
-    if count and count not in known.counts(gpu):
-        return answers.no_count(known, gpu, count, region, spot=True)
-    where = sorted(gpu.offers, key=lambda one: gpu.offers[one].usd_spot or gpu.offers[one].usd)
+def _without(wanted: Gpu | Tpu, region: str) -> OutlastError:
+    where = sorted(wanted.offers, key=lambda one: wanted.offers[one].usd_spot or wanted.offers[one].usd)
     return UsageError(
-        f"`{region}` has no {gpu.name}",
+        f"`{region}` has no {wanted.name}",
         state=f"it is in {answers.listed(where)}, the cheapest first" if where else "it is nowhere",
         hint=f"`--region {where[0]}`" if where else "",
     )

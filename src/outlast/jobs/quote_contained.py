@@ -15,8 +15,18 @@ def quoted_contained(machine: Machine, region: str, *, spot: bool) -> Price | No
     """Of one machine: where there are pools, of all of them together divided by their number. None: the catalog does not know."""
     known, rented = catalog(), machine.rented
     assert rented is not None
-    if slice_of(machine) is not None:
-        return _tpu_price(known, machine, region, spot=spot)
+    whole = _tpu_price if slice_of(machine) is not None else _pools_price
+    now, on_demand = (whole(known, machine, region, spot=one) for one in (spot, False))
+    if now is None:
+        return None
+    full = on_demand or now
+    management = round((full.machine + full.gpus + full.disk) * MANAGEMENT_SHARE, 6)
+    return replace(now, management=management, estimated=tuple(dict.fromkeys((*now.estimated, "management"))))
+
+
+def _pools_price(known: Catalog, machine: Machine, region: str, *, spot: bool) -> Price | None:
+    rented = machine.rented
+    assert rented is not None
     first = Pool(rented.machine_type, 1, rented.accelerator, machine.gpus)
     pools = [pool for pool in (first, *rented.pools) if pool.replicas]
     workers = sum(pool.replicas for pool in pools)
@@ -33,7 +43,7 @@ def quoted_contained(machine: Machine, region: str, *, spot: bool) -> Price | No
             disk=total.disk + one.disk * share,
             estimated=tuple(dict.fromkeys((*total.estimated, *one.estimated))),
         )
-    return _managed(total)
+    return total
 
 
 def _pool_price(known: Catalog, pool: Pool, disk_type: str, disk_gb: int, region: str, *, spot: bool) -> Price | None:
@@ -54,11 +64,4 @@ def _tpu_price(known: Catalog, machine: Machine, region: str, *, spot: bool) -> 
     disk = disk_usd(known, rented.disk_type, rented.disk_gb, region)
     if usd is None or disk is None:
         return None
-    return _managed(Price(usd * chips_of(tpu), 0.0, disk, 0.0, ("machine",)))
-
-
-def _managed(one: Price) -> Price:
-    """Its share of what is computed with; of the disk, too."""
-    share = MANAGEMENT_SHARE
-    management = round((one.machine + one.gpus + one.disk) * share, 6)
-    return replace(one, management=management, estimated=tuple(dict.fromkeys((*one.estimated, "management"))))
+    return Price(usd * chips_of(tpu), 0.0, disk, 0.0, ("machine",))

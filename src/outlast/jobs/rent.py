@@ -129,13 +129,13 @@ def account_for(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:
     if there:
         return email, ""
     missing = f"there is no service account `{email}`, as which its machines would run"
-    if world.dry:
-        return email, f"{missing}; `outlast init` makes it"
     hint = (
         "`outlast init` makes it"
         if not given
         else "`outlast init` makes `outlast-runner`, which is used if none is named"
     )
+    if world.dry:
+        return email, f"{missing}; {hint}"
     raise UsageError(missing, state="nothing was started, nothing is being spent", hint=hint)
 
 

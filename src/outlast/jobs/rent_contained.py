@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outlast.catalog.answers import FORCE, listed, stale
-from outlast.catalog.choose import Choice, Wish, choose
+from outlast.catalog.choose import REGION_DEFAULT, Choice, Wish, choose
 from outlast.catalog.older import MACHINES, Cluster, Meant, Part, cluster_of
 from outlast.catalog.table import Catalog, catalog
 from outlast.catalog.vertex import (
@@ -28,6 +28,7 @@ from outlast.google.project import project_of
 from outlast.google.project_apis import ProjectApis
 from outlast.google.wire import NoAnswer
 from outlast.jobs.machine import Found
+from outlast.jobs.networks import check_network
 from outlast.jobs.rent import account_for, check_max_cost, in_region
 from outlast.jobs.rent_tpu import Chosen, rent_tpu
 from outlast.spec.machine import parse_gpus
@@ -57,7 +58,7 @@ def rent_contained(world: World, asked: Asked) -> Found:
         disk_gb=asked.disk_gb or DISK_GB_DEFAULT,
         disk_type=asked.disk_type or chosen.rented.disk_type,
         service_account=account,
-        network=_network(apis, asked.network),
+        network=_network(apis, asked.network, chosen.rented.regions, check=not asked.force),
         tensorboard=_tensorboard(project, chosen.rented.regions[0], asked.managed.tensorboard),
         external_ip=False,
         linger_seconds=asked.linger_seconds,
@@ -96,6 +97,11 @@ def _refuse(asked: Asked) -> None:
         raise UsageError(f"Vertex AI has no `{asked.disk_type}` disks", hint=f"{listed(DISKS)}; {FORCE}")
     if asked.disk_gb is not None and asked.disk_gb < DISK_GB_MIN and not asked.force:
         raise UsageError(f"Vertex AI's disks have {DISK_GB_MIN} GB or more", hint=f"leave `--disk-gb` out; {FORCE}")
+    if managed.flex_start and "--spot" in asked.said:
+        raise UsageError(
+            "`--flex-start` and `--spot` contradict each other: what the queue brings is kept",
+            hint="leave one of them out",
+        )
     if managed.flex_start and asked.max_run_seconds > FLEX_START_SECONDS_MAX:
         raise UsageError("`--flex-start` is for seven days at most", hint="`--max-run 7d`")
 
@@ -159,6 +165,7 @@ def _wish(asked: Asked, meant: Meant | None, regions: tuple[str, ...]) -> Wish:
         regions=regions,
         spot=asked.spot and not asked.managed.flex_start,
         force=asked.force,
+        waits=asked.managed.flex_start,
     )
     if meant is None:
         return wish
@@ -169,7 +176,7 @@ def _wish(asked: Asked, meant: Meant | None, regions: tuple[str, ...]) -> Wish:
 def _check_runs(known: Catalog, wish: Wish) -> None:
     machine = known.machine(wish.machine_type) if wish.machine_type else None
     if machine is not None and not runs(machine) and not wish.force:
-        raise not_run(known, machine)
+        raise not_run(known, machine, (*wish.regions, REGION_DEFAULT)[0], spot=wish.spot)
 
 
 def _check_flex_start(choice: Choice, asked: Asked) -> None:
@@ -199,12 +206,14 @@ def _pool(known: Catalog, asked: Asked, part: Part | None, regions: tuple[str, .
     return Pool(choice.machine.name, part.replicas, accelerator, choice.gpus)
 
 
-def _network(apis: ProjectApis, name: str) -> str:
-    """Vertex AI wants the project's number in it."""
+def _network(apis: ProjectApis, name: str, regions: tuple[str, ...], *, check: bool) -> str:
+    """Vertex AI wants the project's number in it. Somebody else's network is taken as it is named."""
     if not name or name.startswith("projects/"):
         return name
     if "subnetworks/" in name:
         raise UsageError("Vertex AI is connected with a whole network, not with a subnetwork", hint="`--network NAME`")
+    if check:
+        check_network(apis.transport, apis.project, name, regions)
     try:
         number = str(apis.get_project().get("projectNumber", ""))
     except (ApiError, NoAnswer) as error:

@@ -9,6 +9,8 @@ from outlast_emulator.compute.machine_types import MachineType
 
 FAMILIES = ("e2", "n1", "n2", "n4", "c2", "m1", "a2", "a3", "a4", "a4x", "g2", "g4")
 """Of Compute Engine's: Vertex AI has fewer."""
+SMALLEST = {"standard": 4, "highmem": 2, "highcpu": 16}
+"""vCPUs. Of e2, n1 and n2 it has only these shapes, from here up."""
 TPU_TYPES = (
     "cloud-tpu",
     *(f"ct5lp-hightpu-{chips}t" for chips in (1, 4, 8)),
@@ -55,7 +57,10 @@ FEE = 0.15
 
 def machine(name: str) -> MachineType | None:
     found = machine_types.TYPES.get(name)
-    return found if found is not None and found.family in FAMILIES else None
+    if found is None or found.family not in FAMILIES:
+        return None
+    shape = name.split("-")[1]
+    return None if found.family in ("e2", "n1", "n2") and found.cpus < SMALLEST.get(shape, 1 << 20) else found
 
 
 def wrong_with(spec: dict[str, Any]) -> str:
