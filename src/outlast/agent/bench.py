@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Protocol
 
 from outlast.agent.child import Child
+from outlast.dataclass import dataclass
 from outlast.folder.records import LaunchRecord
 from outlast.spec.spec import Spec
 

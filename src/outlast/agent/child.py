@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
+
+from outlast.dataclass import dataclass
 
 Chunks = Iterator[bytes]
 

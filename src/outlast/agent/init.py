@@ -12,12 +12,12 @@ import select
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.agent import agent_process, trainer_process
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.clock import SYSTEM, Clock
+from outlast.dataclass import dataclass
 from outlast.host import files, system
 from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, Assignment, MachineDir
 from outlast.host.process import Process

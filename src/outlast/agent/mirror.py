@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from outlast.agent.child import Saved, SavedFile
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.folder import Folder, nonce
 from outlast.folder.records import File, Head, Manifest, Part, Pin

@@ -6,9 +6,9 @@ import errno
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.host import files, system
 from outlast.host.machine_dir import MARK, MachineDir
 from outlast.host.process import Process

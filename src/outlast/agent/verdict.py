@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from outlast.agent.child import Exit, Reason
+from outlast.dataclass import dataclass
 from outlast.errors import EXIT_TRAINER_INTERRUPTED
 from outlast.folder.records import Cause, Head, State
 

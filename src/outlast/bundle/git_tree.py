@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -16,6 +15,7 @@ from outlast.bundle.listing import BYTES_MAX, FILES_MAX, directories_of, is_cano
 from outlast.bundle.report import LeftOut
 from outlast.bundle.rules import UNPORTABLE
 from outlast.bundle.unpack import write_pieces
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.spec.git_source import GitSource
 

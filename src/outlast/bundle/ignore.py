@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from outlast.dataclass import dataclass
 
 PATTERN_BYTES_MAX = 4096
 """A longer line is no pattern but an accident; it matches nothing."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from outlast.bundle.listing import directories_of
 from outlast.bundle.rules import environments, in_environment, why_never
 from outlast.bundle.select import Selection
 from outlast.bundle.tree import Tree, Watch, kind_of, marks_of, mode_of, watch
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 KINDS = {

@@ -7,13 +7,14 @@ import json
 import os
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from outlast.bundle.listing import EXECUTABLE, PLAIN, Place
 from outlast.bundle.tree import Marks, Tree, Watch
+from outlast.dataclass import dataclass
 from outlast.spec.plain_file import read_plain
 
 MAGIC = b"outlast cache 1\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.contents import Contents
@@ -21,6 +20,7 @@ from outlast.bundle.report import REPORTED_MAX, LeftOut, is_shipped, named_by, n
 from outlast.bundle.see import Seen, see
 from outlast.bundle.ship import nothing_to_ship, ship_all, ship_changes
 from outlast.clock import Clock
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, NotFound, UsageError
 from outlast.folder.prunes import read_prunes
 from outlast.spec.progress import OnProgress, silent

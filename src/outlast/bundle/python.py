@@ -9,9 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
 from outlast.spec.plain_file import read_plain
 

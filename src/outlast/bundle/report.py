@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.rules import why_never
 from outlast.bundle.walk import BY_GITIGNORE, BY_OUTLASTIGNORE
+from outlast.dataclass import dataclass
 from outlast.spec.spec import Target, TargetKind
 
 LARGE_BYTES = 10_000_000

@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from outlast.bundle.git import Dirty, Question
@@ -28,6 +28,7 @@ from outlast.bundle.select import (
 )
 from outlast.bundle.survey import NOT_CHECKED_OUT, Survey, Surveyor
 from outlast.bundle.tree import Tree
+from outlast.dataclass import dataclass
 
 REPORT_SECONDS_MAX = 600.0
 """How long a report of what is large and left out is repeated while no name changes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from outlast.bundle.ignore import Ignore, Ignores
@@ -20,6 +20,7 @@ from outlast.bundle.rules import (
 )
 from outlast.bundle.survey import NOT_CHECKED_OUT, Survey
 from outlast.bundle.walk import BY_OUTLASTIGNORE, Walk, read_ignore_file
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
 
 OUTLASTIGNORE = ".outlastignore"

@@ -6,10 +6,11 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from outlast.bundle.git import Question, commit_of, git_program, git_top
+from outlast.dataclass import dataclass
 
 NESTED_MAX = 1000
 DEPTH_MAX = 8

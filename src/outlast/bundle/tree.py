@@ -6,10 +6,11 @@ import os
 import stat
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from outlast.bundle.listing import EXECUTABLE, PLAIN, File
+from outlast.dataclass import dataclass
 
 Marks = tuple[int, int, int, int, int]
 """Times of content and status in nanoseconds, size, inode, mode: while none of them changes, the content does not."""

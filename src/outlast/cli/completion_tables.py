@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import click
+
+from outlast.dataclass import dataclass
 
 KIND_OF_METAVAR = {
     "DIR": "directories",

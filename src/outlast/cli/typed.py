@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from outlast.cli.near import near
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +13,7 @@ from outlast.container.kept import Kept, key_of
 from outlast.container.reference import DIGEST, Reference
 from outlast.container.registry import BlobsMissing, Registry, digest_of
 from outlast.container.source import Built, ImageInputs
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.google.proxies import is_loopback
 from outlast.spec.progress import OnProgress, silent

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.container.logins import is_google, login_for
 from outlast.container.reference import Reference
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, OutlastError
 from outlast.google.proxies import is_loopback
 from outlast.spec.plain_file import write_private

@@ -11,10 +11,10 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import IO
 
 from outlast.container import tar
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged
 
 GZIP_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from outlast.container.layer import Layer
 from outlast.container.reference import Reference
 from outlast.container.registry import Registry, digest_of
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.google.proxies import is_loopback
 

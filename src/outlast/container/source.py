@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from outlast.container.reference import Reference
+from outlast.dataclass import dataclass
 
 if TYPE_CHECKING:
     from outlast.container.layer import Member

@@ -9,7 +9,8 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from outlast.dataclass import dataclass
 
 FILES_MAX = 20_000
 """More are not looked at: then looking costs what it is to save."""

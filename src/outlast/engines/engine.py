@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from outlast.dataclass import dataclass
 from outlast.spec.spec import Machine
 
 

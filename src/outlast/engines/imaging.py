@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Launch
 
 Say = Callable[[str], None]

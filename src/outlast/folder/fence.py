@@ -9,8 +9,9 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing
 from outlast.folder import life
 from outlast.folder.cost import Rent

@@ -10,8 +10,9 @@ object follows one of two patterns:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, PreconditionFailed
 from outlast.folder import layout
 from outlast.folder.records import Prune

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from outlast.dataclass import dataclass
 from outlast.spec.spec import Machine
 
 KEPT_CHECKPOINTS = 3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, UsageError
 from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.google.proxies import is_loopback
 

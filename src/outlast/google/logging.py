@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.google.json_api import JsonApi
 from outlast.google.transport import Transport
 

@@ -7,10 +7,11 @@ processes wrote, the next one reads, and after a power cut the whole directory i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.host import files
 from outlast.host.process import Process
 from outlast.spec.record import decode, encode

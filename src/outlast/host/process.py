@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.host import system
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged
 from outlast.host import files
 from outlast.spec.record import decode, encode

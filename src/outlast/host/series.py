@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from outlast.dataclass import dataclass
 
 FREE = b"f"
 DIRECTORY_BYTES_MAX = 4096

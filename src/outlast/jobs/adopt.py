@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, NotFound, UsageError
 from outlast.folder.content import download, pinned, read_manifest, select
 from outlast.folder.folder import nonce

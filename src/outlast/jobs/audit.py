@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Auditor, Found, home_digest
 from outlast.engines.registry import auditors
 from outlast.errors import KeyMissing, OutlastError

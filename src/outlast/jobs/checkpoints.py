@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, NewerFormat
 from outlast.folder.content import download, read_manifest
 from outlast.folder.records import Checkpoint

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.google.auth.find import KEY
 from outlast.google.buckets import REGION_DEFAULT
 from outlast.google.connect import connect

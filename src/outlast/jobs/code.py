@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from outlast.bundle.pack import Packed, pack
 from outlast.bundle.report import LeftOut
+from outlast.dataclass import dataclass
 from outlast.jobs.asked import Asked
 from outlast.jobs.inputs import Inputs
 from outlast.jobs.world import World

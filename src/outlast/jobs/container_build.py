@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Capabilities
 from outlast.jobs.asked import Asked
 from outlast.jobs.code import choose_code, ship_code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from outlast.container.build import Target, build
 from outlast.container.reference import Reference, check_tag, parse_reference, parse_repository
 from outlast.container.registry import Registry
 from outlast.container.source import PLATFORM_DEFAULT, Built, ImageInputs, LayerSource
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, UsageError
 from outlast.google.endpoints import EMULATOR, endpoints
 from outlast.host import image_places as places

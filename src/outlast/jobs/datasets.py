@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.dataset.push import Pushed, push
 from outlast.bundle.dataset.record import read_name, read_record
 from outlast.bundle.dataset.remote import check_url, look
 from outlast.bundle.listing import DIGEST_FORM
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
 from outlast.folder import layout
 from outlast.jobs.world import World

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, OutlastError
 from outlast.google import buckets
 from outlast.google.bucket_access import BucketAccess

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from outlast.dataclass import dataclass
 from outlast.errors import OutlastError, UsageError
 from outlast.folder.folder import nonce
 from outlast.jobs.asked import Asked

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.spec import Drill
 

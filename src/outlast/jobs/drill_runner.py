@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Engine
 from outlast.errors import KeyMissing
 from outlast.folder.life import HELD

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from outlast.dataclass import dataclass
 from outlast.folder.records import Head, State
 from outlast.jobs.drill_plan import Kill
 from outlast.jobs.drill_watch import Torn

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import EXIT_DONE, EXIT_FAILED
 from outlast.results.compare.directories import Comparison, describe
 

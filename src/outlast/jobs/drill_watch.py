@@ -7,9 +7,9 @@ import json
 import os
 import struct
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.host.machine_dir import MachineDir
 
 FILES_MAX = 10_000

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing, NewerFormat, NotFound
 from outlast.folder.records import Checkpoint, EvaluationLink, EvaluationResult
 from outlast.jobs.evaluate import Wanted, evaluate, id_for

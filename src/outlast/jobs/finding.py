@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from outlast.dataclass import dataclass
 
 
 class Health(enum.Enum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from outlast.catalog import answers
 from outlast.catalog.choose import GPU_DEFAULT, Wish, choose
 from outlast.catalog.images import find_image
 from outlast.catalog.table import Catalog, catalog
+from outlast.dataclass import dataclass
 from outlast.engines.compute.image_bodies import BUILDER_TYPE, METADATA_BYTES_MAX
 from outlast.engines.imaging import Imager, KeptImage, MadeImage, Place, Recipe, Say
 from outlast.engines.registry import IMAGERS

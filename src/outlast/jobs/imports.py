@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.bundle.environment.reach import Outside, Reach, Reached
 from outlast.bundle.report import script_of
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.spec import Target, TargetKind
 

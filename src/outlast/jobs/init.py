@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from outlast.clock import Clock
+from outlast.dataclass import dataclass
 from outlast.errors import OutlastError
 from outlast.google.errors import ApiError, is_off
 from outlast.google.transport import Transport

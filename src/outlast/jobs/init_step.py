@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 LEGAL = {

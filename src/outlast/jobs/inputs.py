@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Engine
 from outlast.errors import NotFound, UsageError
 from outlast.jobs.asked import Asked

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.machine import parse_gpus
 from outlast.spec.spec import Machine

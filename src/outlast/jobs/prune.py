@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.engines.registry import LEFTOVERS
 from outlast.errors import KeyMissing, PreconditionFailed, UsageError
 from outlast.folder.home import Home

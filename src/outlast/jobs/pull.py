@@ -7,9 +7,10 @@ import fnmatch
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, Denied, NotFound, OutlastError, StoreFull
 from outlast.folder.content import download_many, named, pinned, select
 from outlast.folder.publish import OUTPUT

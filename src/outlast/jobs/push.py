@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from outlast.bundle.dataset.push import Pushed, push
 from outlast.bundle.dataset.record import DatasetName, read_name, read_record
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, NewerFormat
 from outlast.folder import layout
 from outlast.folder.home import Home

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outlast.catalog.answers import FORCE
 from outlast.catalog.choose import REGION_DEFAULT
 from outlast.catalog.table import Catalog
 from outlast.catalog.vertex_tpus import TPUS, Slice
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.spec import Machine, Rented
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing, NewerFormat, OutlastError
 from outlast.folder import layout
 from outlast.folder.folder import Folder

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.pack import pack
 from outlast.bundle.record import read_bundle
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.folder.folder import nonce
 from outlast.folder.records import Head, Request

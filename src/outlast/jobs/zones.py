@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from outlast.dataclass import dataclass
 from outlast.errors import OutlastError
 from outlast.folder.records import Head, LaunchRecord
 from outlast.folder.zone_memory import read_memory, tell_end, tell_stockout, what_is_rented

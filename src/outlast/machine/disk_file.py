@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.agent.child import Changed
+from outlast.dataclass import dataclass
 
 CHUNK_BYTES = 1 << 20
 

@@ -6,11 +6,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.unpack import unpack
 from outlast.clock import SYSTEM
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord
 from outlast.host.machine_dir import MachineDir

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from outlast.bundle.unpack import unpack
 from outlast.clock import SYSTEM
+from outlast.dataclass import dataclass
 from outlast.engines.compute.told import ENVIRONMENT, ENVIRONMENT_PYTHON
 from outlast.errors import NotFound
 from outlast.folder.records import LaunchRecord

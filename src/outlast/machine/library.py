@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from outlast.agent.child import Changed, Saved
+from outlast.dataclass import dataclass
 from outlast.folder.sound import legal_path
 from outlast.host import files
 from outlast.machine import tree

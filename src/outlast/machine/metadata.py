@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, StoreUnavailable
 from outlast.google.auth.metadata import HEADERS, host_of
 from outlast.google.connections import Connections

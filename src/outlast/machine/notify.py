@@ -14,11 +14,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from outlast.clock import SYSTEM
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, OutlastError
 from outlast.folder.folder import Folder
 from outlast.folder.records import Cause, Head, Notification, Notified

@@ -12,10 +12,10 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.clock import Clock
+from outlast.dataclass import dataclass
 from outlast.host import system
 from outlast.machine import tree, whole
 from outlast.machine.disk_file import Seen

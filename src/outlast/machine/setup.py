@@ -8,12 +8,12 @@ import signal
 import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.environment.archive import Archive
 from outlast.bundle.environment.install import Site
 from outlast.clock import Clock
+from outlast.dataclass import dataclass
 from outlast.errors import OutlastError
 from outlast.machine.command import interpreter
 

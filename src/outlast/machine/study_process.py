@@ -10,10 +10,11 @@ import os
 import pkgutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from outlast.clock import Clock
+from outlast.dataclass import dataclass
 from outlast.errors import OutlastError
 
 ANSWER_SECONDS_MAX = 40.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.agent.child import Saved
 from outlast.clock import Clock
+from outlast.dataclass import dataclass
 from outlast.host import files
 from outlast.machine.disk_file import DiskFile
 from outlast.machine.settle import Quiet, Settling

@@ -6,8 +6,9 @@ import json
 import os
 import re
 import struct
-from dataclasses import dataclass
 from pathlib import Path
+
+from outlast.dataclass import dataclass
 
 JSON_BYTES_MAX = 64 << 20
 HEADER_BYTES_MAX = 100 << 20

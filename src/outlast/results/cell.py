@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from random import Random
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder import cost
 from outlast.folder.cell import CellFolder

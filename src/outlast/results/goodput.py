@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from outlast.dataclass import dataclass
 from outlast.folder.records import Attempt, Cause, Head
 
 

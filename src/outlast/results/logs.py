@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, NotFound
 from outlast.folder.folder import Folder
 from outlast.folder.records import Attempt, Cause, Head

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import EXIT_CAPACITY, EXIT_DONE, EXIT_FAILED, EXIT_LIMIT, EXIT_STOPPED
 from outlast.folder import cost
 from outlast.folder.records import Attempt, Beat, Cause, Checkpoint, Head, LaunchRecord, State

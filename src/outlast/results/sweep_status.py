@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.folder.folder import Folder
 from outlast.folder.sweep_records import Row
 from outlast.results.cell import RunningCell

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.names import shown
 from outlast.spec.project import SettingsFile, find_project_file, read_settings_file

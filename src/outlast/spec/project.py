@@ -6,10 +6,10 @@ import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, UsageError
 from outlast.spec.plain_file import read_plain
 

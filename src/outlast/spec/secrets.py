@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.environment import check_variable
 

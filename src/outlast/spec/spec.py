@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from outlast.dataclass import dataclass
 
 MAX_RUN_SECONDS_DEFAULT = 7 * 24 * 3600.0
 """Wall time from the launch, waiting included: a forgotten job ends by itself."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import NamedTuple
 
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, NotFound, PreconditionFailed
 from outlast.store.keys import check_key
 from outlast.store.one_by_one import OneByOne

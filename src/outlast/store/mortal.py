@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from outlast.dataclass import dataclass
 from outlast.errors import StoreUnavailable
 from outlast.store.one_by_one import OneByOne
 from outlast.store.store import Entry, Store, Stored

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.store.store import Store
 

@@ -13,9 +13,9 @@ import signal
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Capabilities, Engine, Launch, LaunchState
 from outlast.jobs.world import World
 from outlast.machine.boot import boot as boot_machine

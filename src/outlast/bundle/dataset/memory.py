@@ -9,13 +9,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from outlast.bundle.dataset.listing import Piece
 from outlast.bundle.dataset.walk import Entry
 from outlast.bundle.tree import RACY_NANOSECONDS, Marks
+from outlast.dataclass import dataclass
 
 MAGIC = "outlast dataset cache 1"
 KEPT_MAX = 64

@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from outlast.bundle.crew import ahead
@@ -34,6 +34,7 @@ from outlast.bundle.dataset.walk import Entry, Walk, changed
 from outlast.bundle.report import REPORTED_MAX, LeftOut
 from outlast.bundle.rules import CREDENTIAL
 from outlast.bundle.tree import UNTRUSTED, marks_of, mode_of
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
 from outlast.folder.prunes import read_prunes
 from outlast.spec.progress import OnProgress, silent

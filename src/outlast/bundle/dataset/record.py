@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from outlast.bundle.dataset.listing import Row, decode_shard
 from outlast.bundle.listing import DIGEST_FORM
 from outlast.bundle.unpack import open_pack
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing, NotFound
 from outlast.folder import layout
 from outlast.spec.record import decode

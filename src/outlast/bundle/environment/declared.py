@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,6 +15,7 @@ from outlast.bundle.environment import requirement_files
 from outlast.bundle.environment.names import normal
 from outlast.bundle.environment.script_block import parse_toml, read_block
 from outlast.bundle.environment.sources import with_sources
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
 from outlast.spec.plain_file import read_plain
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.environment.ask import ASK_ERRORS, ask, keep, recall
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 QUESTION = """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 

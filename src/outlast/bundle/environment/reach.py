@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from outlast.bundle.environment.imports import Import, Surely, imports_of
+from outlast.dataclass import dataclass
 from outlast.spec.plain_file import read_plain
 
 FILES_MAX = 3000

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 
 from outlast.bundle.listing import DIGEST_FORM
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing
 from outlast.folder import layout
 from outlast.spec.record import decode

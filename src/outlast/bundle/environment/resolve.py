@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.environment import resolve_pip, resolve_uv
@@ -12,6 +11,7 @@ from outlast.bundle.environment.declared import Declared
 from outlast.bundle.environment.interpreter import Facts
 from outlast.bundle.environment.names import name_and_version
 from outlast.bundle.environment.platforms import Platform, find_platform
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.plain_file import read_plain
 

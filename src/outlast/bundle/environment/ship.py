@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from outlast.bundle.environment.record import (
     read_manifest,
 )
 from outlast.bundle.listing import DIGEST_FORM
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
 from outlast.folder import layout
 from outlast.folder.prunes import read_prunes

@@ -10,8 +10,8 @@ failed            three in a row did not come up: the launch is over, and this i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.engines.compute.names import Bucket
 from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from outlast.dataclass import dataclass
 from outlast.google.compute_building import BuildingClient
 from outlast.google.errors import ApiError
 

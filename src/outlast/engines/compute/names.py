@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Launch, home_digest
 from outlast.errors import UsageError
 

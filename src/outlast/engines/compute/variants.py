@@ -5,8 +5,7 @@ Each is tried until one is not refused as wrong (400); what a machine is told of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from outlast.dataclass import dataclass
 from outlast.engines.compute.told import SOFT_OFF_SECONDS
 
 NOTICE_SECONDS = 120

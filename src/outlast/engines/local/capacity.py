@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Room
 from outlast.errors import NoCapacity, UsageError
 from outlast.host import system

@@ -25,9 +25,10 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Condition, Launch, LaunchState
 from outlast.errors import UsageError
 from outlast.host import files

@@ -7,9 +7,10 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from outlast.dataclass import dataclass
 from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.host.process import Process

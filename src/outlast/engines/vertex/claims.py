@@ -8,8 +8,7 @@ Vertex AI has no names that can be taken only once, and no request ids: a bucket
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from outlast.dataclass import dataclass
 from outlast.engines.compute.names import Bucket
 from outlast.engines.vertex.told import STOPPED, claim_name
 from outlast.google.errors import ApiError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.engines.vertex.names import CLAIM_LABEL, RANK_LABEL
 
 MESSAGE_CHARACTERS_MAX = 600

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from outlast.dataclass import dataclass
 from outlast.engines.compute import told as machine
 
 VARIABLE = "OUTLAST_TOLD"

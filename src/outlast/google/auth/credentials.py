@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from outlast.dataclass import dataclass
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 

@@ -6,9 +6,9 @@ import fnmatch
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from outlast.dataclass import dataclass
 from outlast.results.compare.checkpoint import steady_path
 from outlast.results.compare.rules import BYTES, Compared, compare_files
 from outlast.results.compare.source import file_source

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import struct
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from outlast.dataclass import dataclass
 from outlast.results.compare.numbers import Layout, compare_numbers
 from outlast.results.compare.source import Look, Source, Unreadable
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickletools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.results.compare.source import Unreadable
 
 OPERATIONS_MAX = 20_000_000

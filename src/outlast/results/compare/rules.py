@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.results.compare import archive, checkpoint, gz, json_value, npy, pickle_value, raw, safetensors, torch_zip
 from outlast.results.compare.source import DEPTH_MAX, Look, Source, Unreadable, budget
 

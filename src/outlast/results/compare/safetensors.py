@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from outlast.dataclass import dataclass
 from outlast.results.compare.numbers import Layout, compare_numbers
 from outlast.results.compare.source import STRUCTURE_BYTES_MAX, Look, Source, Unreadable
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from outlast.dataclass import dataclass
 
 CHUNK_BYTES = 1 << 20
 MAGIC_BYTES = 16

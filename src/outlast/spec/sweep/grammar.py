@@ -13,10 +13,10 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.spec.names import shown
 

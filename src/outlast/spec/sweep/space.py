@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.spec.sweep.expand import Params
 from outlast.spec.sweep.grammar import Place, axis_of, entries, kind_of, written
 from outlast.spec.sweep.sobol import DIMENSIONS_MAX, shifted_sobol

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.spec.plain_file import read_plain
 from outlast.spec.spec import Target, TargetKind
 

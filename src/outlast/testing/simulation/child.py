@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from outlast.agent.child import Changed, Exit, Notice, Saved, SavedFile, Start
+from outlast.dataclass import dataclass
 from outlast.testing.simulation.history import Event
 from outlast.testing.simulation.schedule import Actor
 from outlast.testing.simulation.trainer import EXIT_KILLED, Trainers

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.errors import OutlastError
 from outlast.spec.spec import Machine

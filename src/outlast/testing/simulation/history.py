@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from outlast.dataclass import dataclass
 
 
 class Violation(Exception):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+
+from outlast.dataclass import dataclass
 
 WEATHER = ("error before", "answer lost", "late write", "slow request")
 """Faults of single requests; each has a chance."""

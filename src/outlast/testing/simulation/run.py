@@ -7,8 +7,9 @@ import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from outlast.dataclass import dataclass
 from outlast.testing.simulation import checks
 from outlast.testing.simulation.checks.check import Check
 from outlast.testing.simulation.draw import draw, draw_theme

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
 
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, PreconditionFailed, StoreFull, StoreUnavailable
 from outlast.store.one_by_one import OneByOne
 from outlast.store.store import CHUNK_BYTES, Entry, Stored

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from random import Random
 from typing import Any, cast
 
 from outlast.agent.bench import Leaving
 from outlast.agent.sweep import work
+from outlast.dataclass import dataclass
 from outlast.errors import StoreError
 from outlast.folder import life
 from outlast.folder.folder import Folder

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import TYPE_CHECKING
 
 from outlast.agent.child import Exit, Notice
+from outlast.dataclass import dataclass
 from outlast.errors import EXIT_TRAINER_INTERRUPTED
 from outlast.testing.simulation.history import Event, History
 from outlast.testing.simulation.schedule import Schedule

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from outlast.dataclass import dataclass
 
 CHECKPOINT = "checkpoint/"
 OUTPUT = "output/"

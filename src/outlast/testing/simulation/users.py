@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, NotFound, OutlastError, UsageError
 from outlast.folder.content import download, pinned, select
 from outlast.folder.home import Home

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.testing.simulation.run import try_job, try_theme
 
 ISSUE = "the issue's list"
