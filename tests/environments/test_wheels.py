@@ -172,6 +172,17 @@ def test_a_size_that_is_a_lie_is_noticed(root: Path, links: Path) -> None:
         install(root, wheel)
 
 
+def test_a_record_that_is_not_what_was_packed_is_noticed(links: Path) -> None:
+    """It has no line of its own in itself: the archive's own check is all that there is."""
+    wheel = make_wheel(links, "torn")
+    with zipfile.ZipFile(wheel) as archive:
+        right = archive.getinfo("torn-1.0.dist-info/RECORD").CRC.to_bytes(4, "little")
+    assert wheel.read_bytes().count(right) == 2, "in front of it, and in the list"
+    wheel.write_bytes(wheel.read_bytes().replace(right, b"torn"))
+    with pytest.raises(Damaged, match="RECORD"):
+        Archive(wheel, wheel.name)
+
+
 @pytest.mark.parametrize(
     ("record", "unrecorded", "why"),
     [

@@ -43,7 +43,7 @@ class _LayerSite(Site):
         super().__init__(Path(places.ENVIRONMENT), manifest.python_version, "python3")
         self.members: dict[str, Member] = {}
 
-    def _write(self, target: Path, archive: Archive, name: str, *, is_script: bool) -> None:
+    def _write(self, target: str, archive: Archive, name: str, *, is_script: bool) -> None:
         if is_script:
             data = b"".join(archive.chunks(name))
             begin, newline, rest = data.partition(b"\n")
@@ -51,17 +51,17 @@ class _LayerSite(Site):
                 data = self._shebang() + (rest if newline else b"")
             self._replace(target, data, 0o755)
             return
-        path = str(target).lstrip("/").encode(errors="surrogateescape")
+        path = target.lstrip("/").encode(errors="surrogateescape")
         mode = 0o755 if archive.executable(name) else 0o644
         size = archive.members[name].file_size
         if archive.is_deflated(name):
             member = Member(path, mode, size, deflated=partial(archive.pieces, name))
         else:
             member = Member(path, mode, size, partial(archive.chunks, name))
-        self.members[str(target)] = member
+        self.members[target] = member
 
-    def _replace(self, target: Path, data: bytes, mode: int) -> None:
-        self.members[str(target)] = Member.of(str(target), data, mode)
+    def _replace(self, target: str, data: bytes, mode: int) -> None:
+        self.members[target] = Member.of(target, data, mode)
 
     def _shebang(self) -> bytes:
         return SHEBANG

@@ -13,11 +13,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from outlast.bundle.environment.record import read_manifest
 from outlast.bundle.listing import DIGEST_FORM
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, NotFound
 from outlast.host import files, system
 from outlast.store.store import Store
@@ -83,6 +83,7 @@ def find_base(python: str, python_version: str, path: str) -> str:
 
 
 def _seal(root: Path, wanted: Wanted) -> None:
+    """Nothing here is made durable: after a power cut a seal that is lost, or not true any more, means one more making."""
     document = {
         "digest": wanted.digest,
         "base": wanted.base,
@@ -90,7 +91,7 @@ def _seal(root: Path, wanted: Wanted) -> None:
         "content": _content(root),
         "boot": system.boot_id(),
     }
-    files.put_json(root / SEAL, document, durable=True)
+    files.put_json(root / SEAL, document)
 
 
 def _state(root: Path, wanted: Wanted) -> list[int]:

@@ -9,7 +9,6 @@ import re
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -18,10 +17,12 @@ import urllib3
 from urllib3.exceptions import HTTPError
 from urllib3.util import Retry, Timeout, make_headers
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, Unreachable
 
-HANDS = 4
-"""Each has a connection of its own, for all of its files: more would ask for names and certificates more often than for files."""
+HANDS = 12
+"""Each has a connection of its own. An index answers after tens of milliseconds, and a certificate is looked at in one: few files wait
+for another to be through."""
 
 CHUNK_BYTES = 1 << 20
 TRIES = 3

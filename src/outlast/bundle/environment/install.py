@@ -41,22 +41,26 @@ class Site:
     def install(self, archive: Archive) -> None:
         """What another wheel has put there is replaced: wheels are installed in the order of their names."""
         written: list[str] = []
+        packages, record = str(self.packages), f"{archive.dist_info}/RECORD"
         for name in archive.members:
-            target, is_script = self._target(archive, name)
-            if name != f"{archive.dist_info}/RECORD":
+            if name == record:
+                continue
+            if name.startswith(archive.data):
+                target, is_script = self._target(archive, name)
                 self._write(target, archive, name, is_script=is_script)
-                written.append(os.path.relpath(target, self.packages))
+                written.append(os.path.relpath(target, packages))
+            else:
+                self._write(f"{packages}/{name}", archive, name, is_script=False)
+                written.append(name)
         written += self._entry_points(archive)
-        folder = self.packages / archive.dist_info
-        self._replace(folder / "INSTALLER", f"{INSTALLER}\n".encode(), 0o644)
-        names = {*written, f"{archive.dist_info}/INSTALLER", f"{archive.dist_info}/RECORD"}
+        folder = f"{packages}/{archive.dist_info}"
+        self._replace(f"{folder}/INSTALLER", f"{INSTALLER}\n".encode(), 0o644)
+        names = {*written, f"{archive.dist_info}/INSTALLER", record}
         lines = (f'"{one}",,\n' if "," in one else f"{one},,\n" for one in sorted(names) if '"' not in one)
-        self._replace(folder / "RECORD", "".join(lines).encode(errors="surrogateescape"), 0o644)
+        self._replace(f"{folder}/RECORD", "".join(lines).encode(errors="surrogateescape"), 0o644)
 
-    def _target(self, archive: Archive, name: str) -> tuple[Path, bool]:
-        """Where it goes, and whether it is a script whose first line names no Python yet."""
-        if not name.startswith(archive.data):
-            return self.packages / name, False
+    def _target(self, archive: Archive, name: str) -> tuple[str, bool]:
+        """Where something goes that is no module, and whether it is a script whose first line names no Python yet."""
         kind, _, rest = name.removeprefix(archive.data).partition("/")
         roots = {
             "purelib": self.packages,
@@ -70,9 +74,9 @@ class Site:
         target = roots[kind] / rest
         if target.relative_to(self.root).as_posix() in OURS:
             raise Damaged(f"the wheel `{archive.wheel}` is not installed: `{name[:80]}` would replace the interpreter")
-        return target, kind == "scripts"
+        return str(target), kind == "scripts"
 
-    def _write(self, target: Path, archive: Archive, name: str, *, is_script: bool) -> None:
+    def _write(self, target: str, archive: Archive, name: str, *, is_script: bool) -> None:
         if is_script:
             data = b"".join(archive.chunks(name))
             begin, newline, rest = data.partition(b"\n")
@@ -109,8 +113,9 @@ class Site:
                     continue
                 function = found["function"]
                 text = SCRIPT.format(module=found["module"], first=function.split(".")[0], function=function)
-                self._replace(self.scripts / name, self._shebang() + text.encode(), 0o755)
-                written.append(os.path.relpath(self.scripts / name, self.packages))
+                target = str(self.scripts / name)
+                self._replace(target, self._shebang() + text.encode(), 0o755)
+                written.append(os.path.relpath(target, self.packages))
         return written
 
     def _shebang(self) -> bytes:
@@ -120,12 +125,12 @@ class Site:
         quoted = self.python.replace("'", "'\"'\"'")
         return os.fsencode(f"#!/bin/sh\n'''exec' '{quoted}' \"$0\" \"$@\"\n' '''\n")
 
-    def _replace(self, target: Path, data: bytes, mode: int) -> None:
+    def _replace(self, target: str, data: bytes, mode: int) -> None:
         handle = self._create(target, mode)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
 
-    def _create(self, target: Path, mode: int) -> int:
+    def _create(self, target: str, mode: int) -> int:
         parent = os.path.dirname(target)
         if parent not in self._made:
             os.makedirs(parent, exist_ok=True)
