@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ SECONDS_MAX = 120.0
 TRAINING = """\
 import os, time, outlast, tool
 state = outlast.State(total=0)
+print("host", os.uname().nodename, os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize >> 20, "MB")
 print("in a container:", os.path.exists("/opt/outlast/agent"), "tool", tool.version, os.environ.get("GREETING"), flush=True)
 for step in outlast.steps(int(os.environ.get("STEPS", 4)), state, save_steps=5):
     state.total += step
@@ -51,15 +53,17 @@ def test_a_job_runs_in_its_image_without_any_registry(project: User, podman_env:
         "--env",
         "GREETING=hello",
         "--container-args",
-        "--hostname box",
+        "--hostname box --shm-size 8m",
         "train.py",
     )
 
     assert said.code == 0, said.err
     assert "in a container: True tool 1.0 hello\n" in said.out
+    assert "host box 8 MB\n" in said.out
     assert "step 3 total 6" in said.out
     assert "layers, pushed" in said.err
     job = project.outlast("jobs", "--json").json[0]["job"]
+    assert re.search(r"\n  image +`sha256:[0-9a-f]{64}`, run by podman\n", project.outlast("show", job).out)
     assert (Path(project.env["OUTLAST_HOME"]) / "jobs" / job / "outputs").is_dir()
     assert podman(podman_env, "ps", "--all", "--quiet") == ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -145,6 +146,15 @@ def _edited(status: Status) -> str:
     return "" if step is None else f"edited since step {step:,}"
 
 
+def _image(status: Status) -> str:
+    """Of its container."""
+    if status.spec.container is not None:
+        container = status.spec.container
+        return f"`{shown(container.image)}`, run by {shown(os.path.basename(container.runtime))}"
+    rented = status.launch.machine.rented
+    return f"`{shown(rented.image)}`" if rented is not None and "@sha256:" in rented.image else ""
+
+
 def _python(spec: Spec) -> str:
     version = spec.provenance.python_version
     if spec.environment is None and spec.machine.rented is not None and spec.python != ENVIRONMENT_PYTHON:
@@ -180,6 +190,7 @@ def _print_facts(status: Status) -> None:
         ),
         ("code", _edited(status)),
         ("python", _python(spec)),
+        ("image", _image(status)),
         ("began with", began_with(status)),
         ("evaluates", evaluates(spec)),
         (

@@ -37,7 +37,7 @@ def contained(
     lock = paths.run / LOCK
     name = re.sub(r"[^a-zA-Z0-9_.-]+", "-", f"outlast-{assignment.machine}")
     docker = os.path.basename(container.runtime) == "docker"
-    words = [container.runtime, "run", "--rm", "--name", name, "--network", "host", "--ipc", "host"]
+    words = [container.runtime, "run", "--rm", "--name", name, *_shared(container.args)]
     words += ["--label", f"{LABEL}={lock}"]
     words += _mount(paths.path, paths.path, writable=True)
     for path in mounts:
@@ -65,6 +65,13 @@ def contained(
     }
     files.put_json(paths.run / ORDER, order)
     return (sys.executable, "-I", str(HERE / "container_run.py"), str(paths.run / ORDER))
+
+
+def _shared(args: Iterable[str]) -> list[str]:
+    """What the container has in common with this computer, but for what was asked to be otherwise: a runtime takes no second word on it."""
+    given = {word.partition("=")[0] for word in args}
+    network = [] if given & {"--network", "--net"} else ["--network", "host"]
+    return network if given & {"--ipc", "--shm-size"} else [*network, "--ipc", "host"]
 
 
 def _mount(source: Path, target: Path, *, writable: bool = False) -> list[str]:
