@@ -25,6 +25,7 @@ SHIPPED = (
     "logging.v2",
     "secretmanager.v1",
     "serviceusage.v1",
+    "serviceusage.v1beta1",
     "storage.v1",
 )
 """What the emulator serves. The tool can take any other, such as batch.v1 or tpu.v2."""
@@ -74,6 +75,7 @@ COLLECTIONS: dict[str, tuple[str, ...]] = {
     "logging.v2": ("entries", "monitoredResourceDescriptors", "projects.exclusions", "projects.logs", "projects.sinks"),
     "secretmanager.v1": ("projects.secrets", "projects.secrets.versions"),
     "serviceusage.v1": ("operations", "services"),
+    "serviceusage.v1beta1": ("services.consumerQuotaMetrics",),
 }
 """Of a document that is mostly about what the emulator has nothing of: the part that is taken."""
 

@@ -26,6 +26,7 @@ from outlast_emulator.routes import Route
 from outlast_emulator.storage import batch, json_api, xml_api
 from outlast_emulator.vertex import api as vertex_api
 from outlast_emulator.vertex import control as vertex_control
+from outlast_emulator.vertex import quotas_api as vertex_quotas
 
 APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     surface.routes,
@@ -41,6 +42,7 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     repositories.routes,
     vertex_api.routes,
     vertex_control.routes,
+    vertex_quotas.routes,
     entries_api.routes,
     validate.routes,  # 501 for what Google has and nobody above has
     xml_api.routes,  # whatever path is left is a bucket's

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
 
 from outlast.engines.engine import Condition, LaunchState
+from outlast.engines.vertex import names
 from outlast.engines.vertex.engine import AGAIN_SECONDS, ERROR_SECONDS, VertexEngine
 from outlast.engines.vertex.jobs import CustomJob, Phase, custom_job
 from outlast.google.auth.credentials import Anonymous
@@ -41,10 +44,25 @@ def state(jobs: list[CustomJob], *, later: float, objects: dict[str, bytes] | No
         name = request.url.partition("boots%2F1%2F")[2].partition("?")[0]
         return ok(there[name]) if name in there else refused(404)
 
-    engine = VertexEngine(HandClock(ENDED_AT + later), {})
+    return engine_over(reply, ENDED_AT + later)._ended(LAUNCH, jobs[-1:], jobs)
+
+
+def engine_over(reply: Callable[[Request], Answer], now: float) -> VertexEngine:
+    engine = VertexEngine(HandClock(now), {})
     wire = ScriptedWire(reply)
     engine.__dict__["transport"] = Transport(GOOGLE, wire, HandClock(), Random(0), {}, credentials=Anonymous())
-    return engine._ended(LAUNCH, jobs[-1:], jobs)
+    return engine
+
+
+@pytest.mark.parametrize(("code", "lacks"), [(8, True), (13, False)])
+def test_what_was_given_up_for_want_of_machines_and_waits_again_may_go_elsewhere(code: int, lacks: bool) -> None:
+    """Whoever looks then moves it to the next region: see jobs/move.py."""
+    labels = names.labels(LAUNCH, 0, "d")
+    waiting = {"name": "projects/1/locations/r/customJobs/8", "state": "JOB_STATE_PENDING", "labels": labels}
+    given_up = {**ended(code).document, "labels": labels}
+    page = json.dumps({"customJobs": [waiting, given_up]}).encode()
+    found = engine_over(lambda request: ok(page), ENDED_AT).state(LAUNCH)
+    assert found.condition is Condition.WAITING and found.lacks_capacity is lacks and "given up once" in found.why
 
 
 def test_the_time_of_an_end_is_read() -> None:

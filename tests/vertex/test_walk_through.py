@@ -213,6 +213,18 @@ def test_a_dry_run_prints_every_custom_job_and_pushes_nothing(somebody: User, tr
     assert listed.get("items", []) == []
 
 
+def test_as_many_custom_jobs_as_vertex_has_quota_for_and_doctor_tells(somebody: User, trainer: Trainer) -> None:
+    somebody.write("sweep.json", '{"epochs": [1, 2, 3, 4]}')
+    quota = {"metric": "custom_model_training_preemptible_c2_cpus", "region": "us-central1"}
+    trainer.post("vertex/quotas", **quota, limit=20)
+    line = "outlast run --on vertex --experiment_config sweep.json --dry_run --json trainer.train"
+    assert typed(somebody, line).json["launches"][0]["workers"] == 2
+    told = typed(somebody, "outlast doctor --on vertex --region us-central1", code=1)
+    trainer.post("vertex/quotas", **quota, limit=None)
+    assert "`preemptible_c2_cpus` 20" in told.out and "`tpu_v5e` 2200" in told.out
+    assert "network" not in told.out and "`CPUS`" not in told.out
+
+
 def test_the_account_is_the_runner(somebody: User, trainer: Trainer) -> None:
     found = planned(somebody, "outlast run --on vertex --dry_run --json trainer.train")
     assert found["rented"]["service_account"] == RUNNER

@@ -39,7 +39,8 @@ COLOURS = {"good": "green", "warning": "yellow", "bad": "red"}
 def command(engine: str | None, fix: bool, as_json: bool, **flags: Any) -> int:
     """Check disk, memory, Python, clock, limits, homes, and what is left of jobs that have ended.
 
-    With `--on compute`: login, project, APIs, roles and rights, quotas, bucket, network, ways out of it, and the clock.
+    With `--on compute`: login, project, APIs, roles and rights, quotas, bucket, network, ways out of it, and the clock. With
+    `--on vertex` the same, with Vertex AI's own quotas, and of networks only one that is named.
 
     Beside each thing that is wrong stands the command that mends it. Exit code: 0, or 1 if something is bad.
     """
@@ -74,7 +75,8 @@ def _examined(world: World, engine: str | None, flags: dict[str, Any], *, fix: b
 
         for mended in mend(world, flags) if fix else ():
             say(f"mended: {shown(mended)}")
-        return [diagnosis.finding for diagnosis in diagnose(world, flags)]
+        contained = world.engine(engine).capabilities.contained
+        return [diagnosis.finding for diagnosis in diagnose(world, flags, contained=contained)]
     given = [f"--{name}" for name, value in {**flags, "fix": fix or None}.items() if value is not None]
     if given:
         raise UsageError(

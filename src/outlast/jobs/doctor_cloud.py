@@ -17,7 +17,7 @@ from outlast.google.wire import NoAnswer
 from outlast.jobs import roles
 from outlast.jobs.cloud import Cloud, cloud_of
 from outlast.jobs.doctor_network import network_diagnoses
-from outlast.jobs.doctor_quotas import quota_findings
+from outlast.jobs.doctor_quotas import quota_findings, training_findings
 from outlast.jobs.finding import Diagnosis, Finding, bad, good, warning
 from outlast.jobs.init import Initializer
 from outlast.jobs.init_plan import Planner
@@ -48,9 +48,11 @@ class Patient:
     cloud: Cloud
     apis: ProjectApis
     planner: Planner
+    contained: bool = False
+    """Its machines are a service's, which has quotas of its own, and a network unless one is named."""
 
 
-def diagnose(world: World, flags: Mapping[str, Any]) -> list[Diagnosis]:
+def diagnose(world: World, flags: Mapping[str, Any], *, contained: bool = False) -> list[Diagnosis]:
     """In the order in which things depend on one another: without a login nothing else is looked at."""
     try:
         cloud = cloud_of(world, flags)
@@ -59,10 +61,11 @@ def diagnose(world: World, flags: Mapping[str, Any]) -> list[Diagnosis]:
         return [
             Diagnosis(bad("login", error.message, error.hint.strip("`") or "gcloud auth application-default login"))
         ]
-    patient = _patient(world, cloud)
+    patient = _patient(world, cloud, contained=contained)
     found = [Diagnosis(good("login", f"to Google as `{account}`"))]
     for name, look in _looks(patient):
-        found += _guarded(patient, name, look)
+        if name != "network" or not contained or flags.get("network") is not None:
+            found += _guarded(patient, name, look)
     return found
 
 
@@ -79,10 +82,10 @@ def mend(world: World, flags: Mapping[str, Any]) -> Iterator[str]:
             yield diagnosis.mended
 
 
-def _patient(world: World, cloud: Cloud) -> Patient:
+def _patient(world: World, cloud: Cloud, *, contained: bool = False) -> Patient:
     setup = Setup(cloud.project, cloud.region, cloud.bucket, network=cloud.network)
     planner = Planner(setup, cloud.transport, world.clock)
-    return Patient(world, cloud, ProjectApis(cloud.transport, cloud.project), planner)
+    return Patient(world, cloud, ProjectApis(cloud.transport, cloud.project), planner, contained)
 
 
 def _steps(patient: Patient) -> list[Step]:
@@ -113,7 +116,8 @@ def _looks(patient: Patient) -> Iterator[tuple[str, Look]]:
     if not patient.cloud.bucket:
         yield "bucket", lambda: iter([Diagnosis(bad("bucket", "no home in a bucket is named", "outlast init"))])
     yield "rights", lambda: _rights(patient)
-    yield "quotas", lambda: map(Diagnosis, quota_findings(patient.cloud))
+    quotas = training_findings if patient.contained else quota_findings
+    yield "quotas", lambda: map(Diagnosis, quotas(patient.cloud))
     yield "network", lambda: network_diagnoses(patient.cloud)
 
 

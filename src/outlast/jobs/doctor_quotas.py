@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from outlast.google.compute_project import ComputeProject
+from outlast.google.errors import ApiError
 from outlast.google.json_api import Document
+from outlast.google.vertex_quotas import TRAINING, training_limits
 from outlast.jobs.cloud import Cloud
 from outlast.jobs.finding import Finding, bad, good, warning
 
@@ -32,6 +34,33 @@ def quota_findings(cloud: Cloud) -> Iterator[Finding]:
     if everywhere is not None:
         yield good("quotas", f"`{GPUS_EVERYWHERE}`: {_used(everywhere)}")
     yield _gpus(cloud, quotas)
+
+
+def training_findings(cloud: Cloud) -> Iterator[Finding]:
+    """Vertex AI's own: Compute Engine's do not count for it. Nobody tells how much of them is used."""
+    try:
+        limits = training_limits(cloud.transport, cloud.project, cloud.region)
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        grant = f"outlast init --project {cloud.project} --member YOU"
+        yield warning("quotas", "you may not look at those of Vertex AI", f"somebody with more rights types: {grant}")
+        return
+    cpus = {name: limit for name, limit in sorted(limits.items()) if name.endswith("cpus")}
+    low = max(cpus.values(), default=0.0) < CPUS_LOW
+    fact = f"CPUs for training in `{cloud.region}`: {_limits(cpus)}"
+    yield warning("quotas", fact, _page(cloud, f"{TRAINING}cpus")) if low else good("quotas", fact)
+    others = {name: limit for name, limit in sorted(limits.items()) if limit and name not in cpus}
+    if others:
+        yield good("quotas", f"GPUs and TPUs for training in `{cloud.region}`: {_limits(others)}")
+    else:
+        fact = f"no GPU or TPU may be trained on in `{cloud.region}`: every quota of Vertex AI for them is 0 there"
+        yield warning("quotas", fact, _page(cloud, f"{TRAINING}nvidia_l4_gpus"))
+
+
+def _limits(limits: dict[str, float]) -> str:
+    named = ", ".join(f"`{name}` {limit:g}" for name, limit in limits.items())
+    return f"of `{TRAINING}...` {named}" if named else "none"
 
 
 def _cpus(cloud: Cloud, quotas: dict[str, Document]) -> Finding:

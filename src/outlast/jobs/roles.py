@@ -82,6 +82,7 @@ USER_MORE_PERMISSIONS = (
     "compute.zoneOperations.get",
     "compute.zones.list",
     "logging.logEntries.list",
+    "serviceusage.quotas.get",
     "serviceusage.services.use",
 )
 """The same people: what Google's pages ask for beside that when a machine is described, and what drills, images, boots that fail,

@@ -15,6 +15,7 @@ DEMANDS: dict[str, tuple[str, ...]] = {
     "serviceusage.services.list": ("", "serviceusage.services.list"),
     "serviceusage.services.batchEnable": ("", "serviceusage.services.enable"),
     "serviceusage.services.batchGet": ("", "serviceusage.services.get"),
+    "serviceusage.services.consumerQuotaMetrics.list": ("", "serviceusage.quotas.get"),
     "serviceusage.operations.get": ("", "serviceusage.operations.get"),
     "cloudresourcemanager.projects.get": ("", "resourcemanager.projects.get"),
     "cloudresourcemanager.projects.list": ("",),

@@ -15,6 +15,10 @@ ORIGINS: dict[str, dict[str, str]] = {
     "serviceusage.services.enable": {"document": "an operation", "guess": "how long it takes: switch `enable_seconds`"},
     "serviceusage.services.batchEnable": {"document": "an operation, 20 at most"},
     "serviceusage.services.disable": {"document": "an operation", "guess": "that nothing depends on another API"},
+    "serviceusage.services.consumerQuotaMetrics.list": {
+        "document": "fields, both views",
+        "report": "the metrics of Vertex AI's training by name; 501 for any other service",
+    },
     "serviceusage.operations.get": {"document": "fields", "report": "names as gcloud waits for them"},
     "cloudresourcemanager.projects.get": {"document": "fields"},
     "cloudresourcemanager.projects.list": {"document": "fields"},

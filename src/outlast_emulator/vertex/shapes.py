@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from outlast_emulator.compute import machine_types
@@ -17,6 +18,8 @@ TPU_TYPES = (
     *(f"ct6e-standard-{chips}t" for chips in (1, 4, 8)),
     "tpu7x-standard-4t",
 )
+TPU_METRICS = {"cloud": "tpu_v2", "ct5lp": "tpu_v5e", "ct6e": "tpu_v6e", "tpu7x": "tpu_v7x"}
+"""By the beginning of the machine's name: what its quota is called."""
 
 ACCELERATORS = {
     "NVIDIA_TESLA_T4": "nvidia-tesla-t4",
@@ -99,7 +102,9 @@ def metrics(spec: dict[str, Any], replicas: int, *, preemptible: bool) -> dict[s
     kind, count = str(spec.get("acceleratorType", "")), int(spec.get("acceleratorCount", 0))
     name = str(spec.get("machineType", ""))
     if name in TPU_TYPES:
-        return {f"custom_model_training_{(kind or 'tpu').lower()}": float(max(count, 1) * replicas)}
+        tpu = kind.lower() or TPU_METRICS[name.partition("-")[0]]
+        sides = [int(side) for side in str(spec.get("tpuTopology", "")).split("x") if side.isdigit()]
+        return {f"custom_model_training_{tpu}": float((count or math.prod(sides)) * replicas)}
     known = machine(name)
     found: dict[str, float] = {}
     if known is not None:

@@ -41,7 +41,7 @@ def _regional(machine: Machine, rented: Rented, here: Mapping[str, Quota]) -> It
         (("SSD_TOTAL_GB" if rented.disk_type in SSD else "DISKS_TOTAL_GB",), rented.disk_gb),
     ]
     if rented.accelerator:
-        wanted.append((tuple(f"{name}_GPUS" for name in _gpu_names(rented.accelerator)), machine.gpus))
+        wanted.append((tuple(f"{name}_GPUS" for name in gpu_names(rented.accelerator)), machine.gpus))
     if rented.external_ip:
         wanted.append((("IN_USE_ADDRESSES",), 1))
     for metrics, needed in wanted:
@@ -58,7 +58,7 @@ def _spot(metrics: tuple[str, ...], here: Mapping[str, Quota]) -> Iterator[str]:
             yield f"{SPOT}{metric}"
 
 
-def _gpu_names(accelerator: str) -> Iterator[str]:
+def gpu_names(accelerator: str) -> Iterator[str]:
     """`nvidia-tesla-t4` is `NVIDIA_T4` there, and of some the memory is part of the name."""
     name = accelerator.replace("-tesla-", "-").upper().replace("-", "_")
     yield name

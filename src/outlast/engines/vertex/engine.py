@@ -18,12 +18,14 @@ from outlast.clock import Clock
 from outlast.engines.compute.boots import Boots, read_boots, read_failed
 from outlast.engines.compute.names import bucket_of, is_of
 from outlast.engines.compute.requests import told
+from outlast.engines.compute.room import ROOM_UNKNOWN
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Line, Room
 from outlast.engines.renting import check_rented, region_of, rented_of
 from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.claims import Claim, Claims
 from outlast.engines.vertex.drills import take_away
-from outlast.engines.vertex.jobs import INTERNAL, LATER, CustomJob, Phase, current, custom_job, of_rank
+from outlast.engines.vertex.jobs import EXHAUSTED, INTERNAL, LATER, CustomJob, Phase, current, custom_job, of_rank
+from outlast.engines.vertex.room import room
 from outlast.engines.vertex.said import last_words, lines_of, shell_url
 from outlast.errors import NoCapacity, NotFound, OutlastError
 from outlast.google.connect import connect
@@ -32,6 +34,7 @@ from outlast.google.errors import ApiError, passing, untouched
 from outlast.google.storage import StorageClient
 from outlast.google.transport import Transport
 from outlast.google.vertex import VertexClient
+from outlast.google.vertex_quotas import training_limits
 from outlast.google.wire import NoAnswer
 from outlast.spec.spec import Machine, Rented
 
@@ -41,9 +44,6 @@ STOP_SECONDS_MAX = 900.0
 LOOK_SECONDS = (0.2, 5.0)
 CLAIM_SECONDS = 3.0
 """So long whoever has claimed a launch has to make its custom job, before another one does."""
-
-ROOM_DEFAULT = 4
-"""More at once than most projects may have, and few enough not to be dear by mistake."""
 
 CREATE_SECONDS_MAX = 90.0
 """Vertex AI takes 60 submissions a minute."""
@@ -99,7 +99,17 @@ class VertexEngine:
         check_rented(machine)
 
     def room(self, machine: Machine) -> Room:
-        return Room(ROOM_DEFAULT, "unless `--parallel` says more")
+        """By quotas, as far as they may be looked at."""
+        rented = machine.rented
+        if rented is None:
+            return Room(ROOM_UNKNOWN, "unless `--parallel` says more")
+        with told(f"quotas of Vertex AI in `{rented.regions[0]}`"):
+            try:
+                return room(machine, training_limits(self.transport, rented.project, rented.regions[0]), WORKERS_MAX)
+            except ApiError as error:
+                if error.status != 403:
+                    raise
+        return Room(ROOM_UNKNOWN, "nobody may look at the quotas; `--parallel` says more")
 
     # Start.
 
@@ -229,7 +239,12 @@ class VertexEngine:
             return LaunchState(Condition.STARTING, why, machines=tuple(machines), lacks_workers=bool(lost))
         message = next((one.message for one in living if one.message), "")
         waits = f"for a machine of Vertex AI's{f': {message}' if message else ''}"
-        return LaunchState(Condition.WAITING, f"{waits}; {why}" if why else waits, lacks_workers=bool(lost))
+        return LaunchState(
+            Condition.WAITING,
+            f"{waits}; {why}" if why else waits,
+            lacks_workers=bool(lost),
+            lacks_capacity=any(one.phase is Phase.FAILED and one.code == EXHAUSTED for one in everything),
+        )
 
     def _silent(self, launch: Launch, living: list[CustomJob], boots: Boots) -> str:
         """What keeps a container from counting its boot in the home, by what Cloud Logging has of it: it cannot tell us otherwise."""

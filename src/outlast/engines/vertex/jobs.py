@@ -46,8 +46,9 @@ PHASES = {
 }
 """A state that nobody here knows counts as waiting: it is not over."""
 
+EXHAUSTED = 8
 INTERNAL = 13
-LATER = frozenset({8, INTERNAL, 14})
+LATER = frozenset({EXHAUSTED, INTERNAL, 14})
 """RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE: it may be there later, or elsewhere."""
 
 
