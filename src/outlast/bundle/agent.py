@@ -23,6 +23,7 @@ PARTS = (
     "agent",
     "bundle",
     "clock.py",
+    "dataclass.py",
     "engines",
     "errors.py",
     "folder",
