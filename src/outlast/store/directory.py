@@ -21,7 +21,7 @@ from outlast.clock import SYSTEM, Clock
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
 from outlast.store.directories import Directories
 from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, status_of, translated
-from outlast.store.files import ChunksFailed, Files
+from outlast.store.files import ChunksFailed, Files, Staged
 from outlast.store.generations import DELETED, END, Generations, listed
 from outlast.store.one_by_one import OneByOne, unwatched
 from outlast.store.paths import DISPLACED, MARK, path_of
@@ -33,7 +33,8 @@ _CREATED = re.compile(r"[A-Za-z0-9_-]{1,100}~1").fullmatch
 
 
 TOGETHER_MAX = 16
-"""So many uploads of many are put in place at once; whoever is killed loses no more of them."""
+TOGETHER_BYTES_MAX = 8 << 20
+"""So many uploads of many are made durable and put in place at once; whoever is killed loses no more of them."""
 
 
 class DirectoryStore(OneByOne):
@@ -127,7 +128,7 @@ class DirectoryStore(OneByOne):
             raise translated(error, "write", path) from error
 
     def upload_many(self, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
-        """Files are made durable one by one, and seen a few at a time: that is half of the syncs."""
+        """Small ones are made durable and seen a few at a time: together they wait as long as one of them."""
         done = 0
 
         def watched(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -137,13 +138,13 @@ class DirectoryStore(OneByOne):
                 done += len(chunk)
                 between(done)
 
-        staged: list[tuple[str, str]] = []
+        staged: list[Staged] = []
         path = self._root
         try:
             for upload in uploads:
                 path = self._path(upload.key)
-                staged.append((self._files.stage(watched(upload.chunks()), self._stamp(upload.key, path)), path))
-                if len(staged) == TOGETHER_MAX:
+                staged.append(self._files.stage(watched(upload.chunks()), self._stamp(upload.key, path), path))
+                if len(staged) == TOGETHER_MAX or sum(one.bytes for one in staged) >= TOGETHER_BYTES_MAX:
                     self._files.place(staged)
             self._files.place(staged)
         except ChunksFailed as failed:

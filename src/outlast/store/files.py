@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from outlast.clock import Clock
 from outlast.errors import StoreUnavailable
@@ -21,6 +22,18 @@ GONE = "gone"
 """Where a displaced object's name leads when it was deleted: nowhere."""
 
 
+class Staged(NamedTuple):
+    temporary: str
+    path: str
+    """Where it is to be."""
+
+    file: int
+    """Open, for whoever makes it durable."""
+
+    bytes: int
+    written_at_ns: int
+
+
 class Files:
     def __init__(self, root: str, clock: Clock, disk: Disk, directories: Directories) -> None:
         self._root = root
@@ -32,13 +45,14 @@ class Files:
 
     def link(self, data: bytes, path: str) -> bool:
         """Creates; False if there is another file of that name."""
-        temporary, _, _ = self._write((data,), None)
+        staged = self.stage((data,), None, path)
         try:
+            self._make_durable([staged])
             for _ in range(TRIES_MAX):
                 try:
-                    self._disk.link(temporary, path)
+                    self._disk.link(staged.temporary, path)
                 except FileExistsError:
-                    if not is_same(temporary, path):
+                    if not is_same(staged.temporary, path):
                         return False
                     # Ours after all: a network file system did it, lost the answer and asked again.
                 except (FileNotFoundError, NotADirectoryError):
@@ -47,37 +61,74 @@ class Files:
                 self._directories.sync(os.path.dirname(path))
                 return True
         finally:
-            self.discard(temporary)
+            self.discard(staged.temporary)
         raise _undermined(path)
 
     def replace(self, chunks: Iterable[bytes], path: str, stamp: int | None) -> tuple[int, int]:
         """Creates or replaces; answers its size and its time in nanoseconds. A directory of that name stays: see `DISPLACED`."""
-        temporary, size, written_at = self._write(chunks, stamp)
-        self.place([(temporary, path)])
-        return size, written_at
+        staged = self.stage(chunks, stamp, path)
+        self.place([staged])
+        return staged.bytes, staged.written_at_ns
 
-    def stage(self, chunks: Iterable[bytes], stamp: int | None) -> str:
-        """A complete and durable file that nobody sees yet, for `place` or `discard`."""
-        return self._write(chunks, stamp)[0]
+    def stage(self, chunks: Iterable[bytes], stamp: int | None, path: str) -> Staged:
+        """A complete file that nobody sees yet, and that a power cut may still take; for `place`."""
+        self._tidy()
+        temporary = self._temporary_path()
+        try:
+            file, size = self._fill(temporary, chunks)
+            try:
+                if stamp is not None:
+                    self._disk.stamp(file, stamp)
+                return Staged(temporary, path, file, size, os.fstat(file).st_mtime_ns)
+            except BaseException:
+                self._disk.close(file)
+                raise
+        except BaseException:
+            self.discard(temporary)
+            raise
 
-    def place(self, staged: list[tuple[str, str]]) -> None:
-        """Puts (file, path) where they belong, one right after the other, then syncs each directory once.
+    def place(self, staged: list[Staged]) -> None:
+        """Makes them durable, puts them where they belong, one right after the other, then syncs each directory once.
 
         What is seen is so all but durable: whoever finds it after a crash may refer to it. Nothing stays staged, come what may.
         """
         directories: dict[str, None] = {}
         try:
+            self._make_durable(staged)
             while staged:
-                temporary, path = staged[0]
-                self._put_in_place(temporary, path)
-                staged.pop(0)
-                directories[os.path.dirname(path)] = None
+                self._put_in_place(staged[0].temporary, staged[0].path)
+                directories[os.path.dirname(staged.pop(0).path)] = None
         finally:
-            for temporary, _ in staged:
-                self.discard(temporary)
+            for one in staged:
+                self.discard(one.temporary)
             staged.clear()
             for directory in directories:
                 self._directories.sync(directory)
+
+    def _make_durable(self, staged: Sequence[Staged]) -> None:
+        """At the same time: the file system's journal, which each would wait for, is then written once or twice for all of them."""
+        failed: list[OSError] = []
+
+        def sync(one: Staged) -> None:
+            try:
+                self._disk.sync(one.file)
+            except OSError as error:
+                failed.append(error)
+            finally:
+                self._disk.close(one.file)
+
+        if len(staged) == 1:
+            sync(staged[0])
+        elif staged:
+            import threading  # who reads, or writes one at a time, does without
+
+            threads = [threading.Thread(target=sync, args=(one,)) for one in staged]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        if failed:
+            raise failed[0]
 
     def _put_in_place(self, temporary: str, path: str) -> None:
         for _ in range(TRIES_MAX):
@@ -129,24 +180,6 @@ class Files:
             self._disk.unlink(path)
         except FileNotFoundError:
             pass
-
-    def _write(self, chunks: Iterable[bytes], stamp: int | None) -> tuple[str, int, int]:
-        """A temporary file, complete and synced: its path, size and time in nanoseconds."""
-        self._tidy()
-        temporary = self._temporary_path()
-        try:
-            file, size = self._fill(temporary, chunks)
-            try:
-                if stamp is not None:
-                    self._disk.stamp(file, stamp)
-                written_at = os.fstat(file).st_mtime_ns
-                self._disk.sync(file)
-            finally:
-                self._disk.close(file)
-        except BaseException:
-            self.discard(temporary)
-            raise
-        return temporary, size, written_at
 
     def _fill(self, temporary: str, chunks: Iterable[bytes]) -> tuple[int, int]:
         try:
