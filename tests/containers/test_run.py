@@ -15,10 +15,12 @@ from tests.cli.user import User
 from tests.containers.conftest import podman
 
 SECONDS_MAX = 120.0
+SECRET = "open-sesame-and-more"
 TRAINING = """\
 import os, time, outlast, tool
 state = outlast.State(total=0)
 print("host", os.uname().nodename, os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize >> 20, "MB")
+print("a secret of", len(os.environ.get("TOKEN", "")), flush=True)
 print("in a container:", os.path.exists("/opt/outlast/agent"), "tool", tool.version, os.environ.get("GREETING"), flush=True)
 for step in outlast.steps(int(os.environ.get("STEPS", 4)), state, save_steps=5):
     state.total += step
@@ -72,10 +74,23 @@ def test_a_job_in_a_container_is_stopped_killed_and_resumed_like_any_other(
     project: User, podman_env: dict[str, str]
 ) -> None:
     """A killed runner's container does not live on, and the next attempt goes on from the checkpoint."""
-    options = ("--container", "--env", "STEPS=100000", "--env", "PAUSE=0.02", "--job-id", "contained-1")
-    said = project.outlast("run", "--detach", *options, "train.py")
+    options: tuple[str, ...] = (
+        "--container",
+        "--env",
+        "STEPS=100000",
+        "--env",
+        "PAUSE=0.02",
+        "--job-id",
+        "contained-1",
+    )
+    options += ("--secret", "TOKEN=env:MINE")
+    said = project.outlast("run", "--detach", *options, "train.py", MINE=SECRET)
     assert said.code == 0, said.err
     wait_for(lambda: "step 12 " in project.outlast("logs", "contained-1").out)
+
+    assert f"a secret of {len(SECRET)}\n" in project.outlast("logs", "contained-1").out
+    running = podman(podman_env, "ps", "--quiet").split()
+    assert SECRET not in podman(podman_env, "inspect", *running), "what a runtime is told, it keeps and shows"
 
     runner = next(pid for pid in _processes() if b"container_run.py" in pid[1] and _is_of(pid[1], project))
     os.kill(runner[0], signal.SIGKILL)

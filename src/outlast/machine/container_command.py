@@ -10,6 +10,7 @@ from pathlib import Path
 
 from outlast.host import files, image_places
 from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine.container_guard import SECRETS
 from outlast.machine.container_run import LABEL
 from outlast.spec.spec import Container
 
@@ -29,9 +30,11 @@ def contained(
     command: tuple[str, ...],
     variables: Iterable[str],
     mounts: Iterable[Path],
+    secrets: Iterable[str] = (),
 ) -> tuple[str, ...]:
     """`variables`: names of those that the container is given; their values are in the environment, and in no command line.
 
+    `secrets`: those of them that the runtime, which writes down all that it is told, is not told either: the guard reads them.
     `mounts`: what is seen inside too, under the same path, and cannot be changed there.
     """
     lock = paths.run / LOCK
@@ -45,15 +48,17 @@ def contained(
             words += _mount(path, path)
     words += _mount(HERE / "container_guard.py", Path(GUARD))
     words += ["--workdir", str(paths.work), "--entrypoint", PYTHON]
-    for variable in sorted(variables):
+    hidden = sorted(secrets)
+    for variable in sorted(set(variables) - set(hidden)):
         words += ["--env", variable]
+    words += ["--interactive"] if hidden else []
     if docker:
         words += ["--user", f"{os.getuid()}:{os.getgid()}"]
     else:
         words += ["--quiet", "--security-opt", "label=disable"]
     if assignment.gpus:
         words += ["--gpus", "all"] if docker else ["--device", "nvidia.com/gpu=all"]
-    words += [*container.args, container.image, GUARD, str(lock), *command]
+    words += [*container.args, container.image, GUARD, str(lock), SECRETS if hidden else "-", *command]
     order = {
         "runtime": container.runtime,
         "name": name,
@@ -61,6 +66,7 @@ def contained(
         "load": list(container.load),
         "environ": dict(container.environ),
         "lock": str(lock),
+        "secrets": hidden,
         "command": words,
     }
     files.put_json(paths.run / ORDER, order)

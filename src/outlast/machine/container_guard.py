@@ -1,26 +1,33 @@
 """The first process in a trainer's container: starts the trainer, passes signals on, and ends all of it when whoever started it is dead.
 
-Run by the container's own Python, from a file: it may import nothing but the standard library. `container_guard.py LOCK COMMAND...`.
+Run by the container's own Python, from a file: it may import nothing but the standard library.
+`container_guard.py LOCK SECRETS COMMAND...`; where SECRETS is the word `secrets`, the trainer's come as JSON on standard input.
 A process outside holds a lock on the file LOCK for as long as it lives: a runtime's daemon would let the container live on.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import select
 import signal
 import sys
 import threading
 
+SECRETS = "secrets"
+LOOK_SECONDS = 1.0
 EXIT_ABANDONED = 137
 EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def main(arguments: list[str]) -> int:
-    lock, command = arguments[0], arguments[1:]
+    lock, command = arguments[0], arguments[2:]
+    secrets = _read_secrets(lock) if arguments[1] == SECRETS else {}
     trainer = os.fork()
     if trainer == 0:
+        os.environ.update(secrets)
         _become(command)
     for number in PASSED_ON:
         signal.signal(number, lambda got, _: _pass_on(trainer, got))
@@ -33,6 +40,33 @@ def main(arguments: list[str]) -> int:
         if pid == trainer:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
+
+
+def _read_secrets(lock: str) -> dict[str, str]:
+    """All of standard input, which is empty from then on."""
+    data = b""
+    descriptor = os.open(lock, os.O_RDONLY)
+    while True:
+        if select.select([0], [], [], LOOK_SECONDS)[0]:
+            chunk = os.read(0, 1 << 16)
+            if not chunk:
+                break
+            data += chunk
+        elif _is_free(descriptor):
+            os._exit(EXIT_ABANDONED)
+    os.close(descriptor)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return {str(name): str(value) for name, value in json.loads(data).items()}
+
+
+def _is_free(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _become(command: list[str]) -> None:

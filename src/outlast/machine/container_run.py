@@ -33,10 +33,25 @@ def main(arguments: list[str]) -> int:
         if said.returncode != 0:
             os.write(2, b"outlast: the image of this job cannot be loaded again: " + said.stdout[-1000:] + b"\n")
             return EXIT_RUNTIME
-    runtime = subprocess.Popen(order["command"])
+    runtime = _start(order["command"], order["secrets"])
     sweep(order["runtime"])
     code = runtime.wait()
     return code if code >= 0 else 128 - code
+
+
+def _start(command: list[str], secrets: list[str]) -> subprocess.Popen[bytes]:
+    """Secrets go through its standard input to the first process in the container, and stand in nothing that the runtime keeps."""
+    if not secrets:
+        return subprocess.Popen(command)
+    told = {name: os.environ.pop(name) for name in secrets}
+    runtime = subprocess.Popen(command, stdin=subprocess.PIPE)
+    assert runtime.stdin is not None
+    try:
+        runtime.stdin.write(json.dumps(told).encode())
+        runtime.stdin.close()
+    except BrokenPipeError:
+        pass  # it has said why
+    return runtime
 
 
 def sweep(runtime: str) -> None:

@@ -158,7 +158,8 @@ class ProcessChild:
         ours = {name for name, value in env.items() if name not in inherited or inherited[name] != value}
         asked = {*start.env, *self._furnished.secrets, *self._furnished.env, MARK}
         seen = [self.trainer_root, self.paths.path.parents[3] / "cache" / "datasets", *map(Path, self.spec.links)]
-        return contained(self.spec.container, self.assignment, self.paths, argv, ours | asked, seen)
+        secrets = command.apart(env, self._furnished.secrets)[1]
+        return contained(self.spec.container, self.assignment, self.paths, argv, ours | asked, seen, secrets)
 
     def _write_attempt(self, start: Start) -> None:
         drill = self.spec.drill
