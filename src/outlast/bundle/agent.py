@@ -30,6 +30,7 @@ PARTS = (
     "google",
     "host",
     "machine",
+    "results",
     "spec",
     "store",
     "training",
