@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from outlast_emulator.storage import xml_uploads
 from outlast_emulator.testing import Answer, Running, running
 
 
@@ -176,6 +179,21 @@ def test_parts_become_one_object_with_the_checksum_of_the_whole(one: Running) ->
     assert one.call("HEAD", "/one/large").headers["x-goog-hash"] == whole.split(",")[0]
     assert "md5Hash" not in one.get("one", "large").json()
     assert code(complete(one, upload, tags)) == "NoSuchUpload"
+
+
+def test_parts_are_put_together_where_the_kernel_copies_to_sockets_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_sockets(*_: int) -> int:
+        raise OSError(errno.ENOTSOCK, "as macOS answers")
+
+    monkeypatch.setattr(os, "sendfile", only_sockets)
+    data = bytes(range(256)) * (5 << 12)
+    (tmp_path / "part").write_bytes(data)
+    with open(tmp_path / "whole", "wb", buffering=0) as whole:
+        for number in (1, 2):
+            xml_uploads._append(whole.fileno(), xml_uploads.Part(number, len(data), "", 0, tmp_path / "part"))
+    assert (tmp_path / "whole").read_bytes() == data * 2
 
 
 def test_wrong_parts_are_refused_and_nothing_is_lost(one: Running) -> None:

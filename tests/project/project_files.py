@@ -15,6 +15,26 @@ else:
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "outlast"
 
+LINUX_ALONE = {
+    "os": (
+        "pidfd_open", "sched_getaffinity", "sched_setaffinity", "sched_setscheduler", "copy_file_range", "splice", "memfd_create",
+        "eventfd", "eventfd_read", "eventfd_write", "timerfd_create", "setxattr", "getxattr", "listxattr", "removexattr", "getrandom",
+        "unshare", "setns", "pipe2", "fdatasync", "posix_fadvise", "posix_fallocate", "getresuid", "getresgid", "setresuid", "setresgid",
+        "O_DIRECT", "O_PATH", "O_TMPFILE", "O_NOATIME", "O_RSYNC",
+    ),
+    "signal": ("pidfd_send_signal", "sigwaitinfo", "sigtimedwait", "SIGRTMIN", "SIGRTMAX", "SIGPWR", "SIGPOLL", "SIGSTKFLT"),
+    "select": ("epoll", "EPOLLIN", "EPOLLOUT"),
+    "socket": (
+        "SOCK_CLOEXEC", "SOCK_NONBLOCK", "SO_PEERCRED", "SO_BINDTODEVICE", "AF_NETLINK", "AF_VSOCK", "AF_PACKET", "MSG_CMSG_CLOEXEC",
+        "TCP_USER_TIMEOUT", "TCP_QUICKACK",
+    ),
+    "fcntl": ("F_ADD_SEALS", "F_GETPIPE_SZ", "F_SETPIPE_SZ", "F_NOTIFY", "F_OFD_SETLK"),
+    "mmap": ("MADV_HUGEPAGE", "MADV_DONTFORK", "MADV_DONTDUMP", "MAP_POPULATE"),
+    "resource": ("prlimit", "RLIMIT_MSGQUEUE", "RLIMIT_NICE", "RLIMIT_RTPRIO", "RLIMIT_SIGPENDING", "RLIMIT_OFILE"),
+    "time": ("CLOCK_BOOTTIME", "CLOCK_TAI"),
+}  # fmt: skip
+"""What Python's modules have on Linux and not on macOS, by module."""
+
 
 def tracked_files(*patterns: str) -> list[Path]:
     """What git tracks, or would track after `git add`."""

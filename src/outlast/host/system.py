@@ -60,9 +60,10 @@ def _ask(*command: str) -> tuple[int, str]:
         return 0, ""
 
 
-def _ps(*arguments: str) -> list[list[str]]:
+def _ps(whom: Sequence[str], *columns: str) -> list[list[str]]:
     """Rows of `ps`, split at blanks, without its own."""
-    pid, printed = _ask("ps", *arguments)
+    # An option for each column: what stands behind `=` is the heading, and some take all the rest for it.
+    pid, printed = _ask("ps", *whom, *(word for column in columns for word in ("-o", f"{column}=")))
     return [words for words in map(str.split, printed.splitlines()) if words and words[0] != str(pid)]
 
 
@@ -105,7 +106,7 @@ def start_time(pid: int) -> str:
         except (FileNotFoundError, ProcessLookupError):
             return ""
         return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
-    rows = _ps("-o", "stat=,lstart=", "-p", str(pid))
+    rows = _ps(("-p", str(pid)), "stat", "lstart")
     return "" if not rows or rows[0][0].startswith("Z") else " ".join(rows[0][1:])
 
 
@@ -169,7 +170,7 @@ def children(pid: int) -> list[int]:
         except (FileNotFoundError, ProcessLookupError):
             return found
         return found
-    return [int(row[0]) for row in _ps("-A", "-o", "pid=,ppid=") if int(row[1]) == pid]
+    return [int(row[0]) for row in _ps(("-A",), "pid", "ppid") if int(row[1]) == pid]
 
 
 def descendants(pid: int) -> list[int]:
@@ -184,7 +185,7 @@ def descendants(pid: int) -> list[int]:
 
 def members(groups: Collection[int]) -> list[int]:
     """The living processes of these process groups."""
-    rows = _ps("-A", "-o", "pid=,pgid=,stat=")
+    rows = _ps(("-A",), "pid", "pgid", "stat")
     return [int(row[0]) for row in rows if int(row[1]) in groups and not row[2].startswith("Z")]
 
 
