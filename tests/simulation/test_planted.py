@@ -7,7 +7,7 @@ import os
 import pytest
 
 from outlast.testing.simulation.planted import ALL
-from outlast.testing.simulation.planted.hunt import hunt_many
+from outlast.testing.simulation.planted.hunt import CAUGHT_BY, hunt_many
 from outlast.testing.simulation.planted.plant import DIRECTORY, GARBAGE, GATHER, ISSUE, LIFE, MISC, Planted
 
 HALVES = 2
@@ -55,6 +55,10 @@ def test_every_rule_that_must_be_broken_is_broken_by_a_planted_bug() -> None:
     names = [planted.name for planted in ALL]
     assert len(set(names)) == len(names)
     assert {name for many in RULES.values() for name in many} - set(names) == set()
+
+
+def test_what_is_remembered_is_about_bugs_that_exist() -> None:
+    assert CAUGHT_BY.keys() - {planted.name for planted in ALL} == set()
 
 
 @pytest.mark.parametrize("half", range(HALVES))
