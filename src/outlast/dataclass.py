@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
     import dataclasses
-    import threading
+    from _thread import RLock
     from operator import attrgetter
 
     FIELDS = "__dataclass_fields__"
     """By which `dataclasses` knows its classes, and asks for their fields."""
 
-    _making = threading.RLock()
+    _making = RLock()
     _UNSET = object()
 
     def dataclass(cls=None, /, **options):
