@@ -17,6 +17,7 @@ ARG BASE_IMAGE
 FROM ${BASE_IMAGE}
 COPY requirements.txt /opt/declared.txt
 RUN python3 -c "open('/made', 'w').write('by a builder')"
+USER 1000
 """
 APT = """\
 #!/bin/sh
@@ -56,6 +57,7 @@ def test_a_dockerfile_is_built_once_and_the_code_is_on_top_of_it(
     assert again.json["image"] == first.json["image"]
     said = run_image(podman_env, first.json["image"], "cat", "/made", "/opt/declared.txt", "train.py")
     assert said == "by a buildertool\nprint('trained')\n"
+    assert run_image(podman_env, first.json["image"], "id", "-u") == "0\n", "jobs write where only root may"
 
 
 def _only(user: User, tmp_path: Path, builder: str) -> None:

@@ -27,7 +27,7 @@ CHUNK_BYTES = 1 << 20
 BLOBS_BYTES_MAX = 20 << 30
 """The layers that were not used for longest are removed beyond this."""
 
-FORM = "1"
+FORM = "2"
 """Part of every key: raised when the same inputs become other bytes."""
 
 

@@ -141,6 +141,7 @@ def compose(base: Base, layers: Sequence[tuple[str, Layer]], settings: Settings,
     if settings.entrypoint:
         given["Entrypoint"] = list(settings.entrypoint)
         given["Cmd"] = None
+        given["User"] = None  # whoever else runs it cannot write where its jobs are kept
     system, _, architecture = platform.partition("/")
     history = [*(base.config.get("history") or ())]
     if sum(not one.get("empty_layer") for one in history) != len(base.layers):
