@@ -112,6 +112,7 @@ def test_labels_and_names_that_are_legal_are_kept(user: User) -> None:
     assert said.json["labels"] == {"team": "vision", "run": "a_b-1"} and said.json["name"] == "n"
     assert [row["job"] for row in user.outlast("jobs", "--json", "--label", "team=vision").json] == [said.json["job"]]
     assert user.outlast("jobs", "--json", "--label", "team=other").json == []
+    assert [row["job"] for row in user.outlast("jobs", "--json", "-l", "Team=VISION").json] == [said.json["job"]]
     assert user.outlast("jobs", "--json", "--name", "m").json == []
 
 

@@ -106,7 +106,6 @@ def test_what_a_trainer_is_told_arrives_as_it_is(machines: Renter) -> None:
 FIELDS = (
     "--job-id",
     "--name",
-    "--label",
     "--image",
     "--network",
     "--zone",
@@ -144,7 +143,7 @@ def test_what_could_not_arrive_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("")
     for hostile in TOUCHING[:15]:
-        values = {"--label": f"team={hostile}", "--secret": f"TOKEN={hostile}", "--env": f"{hostile}=1"}
+        values = {"--secret": f"TOKEN={hostile}", "--env": f"{hostile}=1"}
         code = outlast(["run", "--on", "compute", "--detach", f"{field}={values.get(field, hostile)}", "train.py"])
         said = capsys.readouterr().err
         assert code == 2, (field, hostile, code, said)

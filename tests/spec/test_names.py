@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from random import Random
 
 import pytest
@@ -115,26 +114,45 @@ def test_ids_of_one_name_differ() -> None:
     assert len({job_id("train", random) for _ in range(1000)}) == 1000
 
 
-@pytest.mark.parametrize("text", ["k=v", "team=vision", "a=", "lr=0-1", "a_b-c=x_y-1"])
-def test_legal_labels_pass(text: str) -> None:
-    assert "=".join(check_label(text)) == text
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("k=v", ("k", "v")),
+        ("a=", ("a", "")),
+        ("Team=Vision 2", ("Team", "Vision 2")),
+        (" lr =0.1", ("lr", "0.1")),
+        ("k=v=w", ("k", "v=w")),
+        ("größe=ü", ("größe", "ü")),
+        ("k=" + "v" * 256, ("k", "v" * 256)),
+    ],
+)
+def test_a_label_is_kept_in_the_words_in_which_it_was_typed(text: str, label: tuple[str, str]) -> None:
+    assert check_label(text) == label
 
 
 @given(st.text())
-def test_a_label_passes_or_is_answered_with_a_legal_one(text: str) -> None:
+def test_a_label_passes_or_is_answered_with_one_that_does(text: str) -> None:
     try:
         key, value = check_label(text)
     except UsageError as error:
         suggested = error.hint.strip("`").removeprefix("--label ")
         assert check_label(suggested)
     else:
-        assert re.fullmatch(r"[a-z][a-z0-9_-]*", key) and len(key) <= 63 and len(value) <= 63
+        assert key == key.strip() != "" and f"{key}={value}".isprintable()
 
 
-@pytest.mark.parametrize("text", ["k", "=v", "K=v", "k=V", "1k=v", "k=a b", "k=v=w", "k=0.1", "k=v\n", "k=" + "v" * 64])
-def test_wrong_labels_are_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["k", "=v", " =v", "k:v", "k=v\n", "k=\x1b[2J", "k=" + "v" * 257, "k" * 257 + "=v", "\udcff=a"]
+)
+def test_what_is_no_label_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         check_label(text)
+
+
+def test_a_colon_is_answered_with_an_equals_sign() -> None:
+    with pytest.raises(UsageError) as caught:
+        check_label("team:vision")
+    assert caught.value.hint == "`--label team=vision`"
 
 
 @given(st.text(st.characters(), max_size=200))

@@ -26,7 +26,7 @@ def test_show_lists_the_cells_with_their_state_and_last_metrics(swept: User) -> 
     assert said.code == 0, said.err
     assert "3 of 6 cells done, 3 failed" in said.out
     table = said.out[said.out.index("CELL") :].splitlines()
-    assert table[0].split() == ["CELL", "STATE", "STEP", "TOOK", "lr", "depth", "loss", "rate"]
+    assert table[0].split() == ["CELL", "STATE", "STEP", "TOOK", "lr", "depth", "loss", "rate", "WHY"]
     first = table[1].split()
     assert (first[0], first[1], first[2]) == ("1", "succeeded", "3")
     assert first[-4:] == ["0.5", "2", "0.25", "0.5"]
@@ -46,7 +46,7 @@ def test_show_of_many_cells_keeps_to_its_limit_and_prefers_those_that_went_wrong
     said = swept.outlast("show", "lr", "--limit", "4")
     table = said.out[said.out.index("CELL") :].splitlines()
     assert [line.split()[0] for line in table[1:5]] == ["1", "4", "5", "6"]
-    assert "and 2 more; `outlast show lr --limit 0` shows all 6" in said.err
+    assert "and 2 more; `outlast show lr --limit 0` shows all 6, `outlast results lr` the best first" in said.err
 
 
 def test_a_cell_is_named_by_its_sweep_and_its_number(swept: User) -> None:
@@ -63,7 +63,7 @@ def test_a_cell_is_named_by_its_sweep_and_its_number(swept: User) -> None:
     ("words", "expected"),
     [
         (("show", "lr.7"), "sweep `lr` has no cell 7: it has 6"),
-        (("logs", "lr", "0"), "0"),
+        (("logs", "lr", "0"), "`CELL` is `0`"),
         (("show", "lr.5", "2"), "`lr.5` is a cell itself, and has no cell 2"),
         (("show", "lr", "--attempt", "1"), "outlast show lr.1 --attempt 1"),
         (("logs", "lr", "--attempt", "1"), "outlast logs lr.1 --attempt 1"),

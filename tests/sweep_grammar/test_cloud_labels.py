@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from outlast.engines.compute import bodies, names
 from outlast.engines.compute.variants import Variant
 from outlast.engines.engine import Launch
-from outlast.spec.spec import Machine, Rented
+from outlast.folder.cells import Cells
+from outlast.folder.sweep_records import Grid, Source, as_text
+from outlast.spec.spec import Machine, Rented, Sweep
 from tests.cli.user import User
 
 
@@ -28,7 +32,8 @@ def test_arguments_are_labels_of_what_is_rented_and_a_label_by_hand_wins(user: U
         "--", "--epochs", "2", "--lr", "0.1", "--sleep", "-1", "--Big", "--data=A/B",
     )  # fmt: skip
     assert found == {
-        "job_name": "night", "gpu_enabled": "false", "epochs": "9", "team": "vision", "lr": "0_1", "sleep": "-1", "big": "", "data": "ab",
+        "job_name": "night", "gpu_enabled": "false", "tpu_enabled": "false",
+        "epochs": "9", "team": "vision", "lr": "0_1", "sleep": "-1", "big": "", "data": "ab",
     }  # fmt: skip
 
 
@@ -43,9 +48,42 @@ def test_machines_disks_and_groups_have_them_all() -> None:
 
 
 @pytest.mark.usefixtures("emulator")
-def test_a_sweeps_machines_have_what_all_its_cells_are_given(user: User) -> None:
-    user.write("grid.json", '{"lr": [0.1, 0.2]}')
+def test_a_sweeps_machines_have_what_all_its_cells_are_given_and_the_keys_that_differ(user: User) -> None:
+    user.write("grid.json", '{"lr": [0.1, 0.2], "data": "Digits", "shift": -1, "aug": true, "drop": false}')
     found = labels_said(
         user, "--sweep", "grid.json", "--parallel", "2", "--xgroup", "night", "-l", "team=a", "train.py", "--", "--epochs", "2"
     )  # fmt: skip
-    assert found["team"] == "a" and found["epochs"] == "2" and "lr" not in found
+    assert found == {
+        "job_name": "night", "gpu_enabled": "false", "tpu_enabled": "false", "team": "a", "epochs": "2",
+        "lr": "", "data": "digits", "shift": "-1", "aug": "",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_label_that_google_does_not_allow_is_put_there_as_it_does_and_kept_here_as_it_was_typed(user: User) -> None:
+    words = ("-l", "Team=Vision 2", "--label", "ü=1", "train.py")
+    assert labels_said(user, *words)["team"] == "vision2"
+    said = user.outlast("run", "--dry-run", "--json", "--on", "compute", "--bucket", "plans", *words)
+    assert said.json["spec"]["labels"] == {"Team": "Vision 2", "ü": "1"}
+    plain = user.outlast("run", "--dry-run", "--on", "compute", "--bucket", "plans", *words)
+    assert "by Google's rules of labels, `Team=Vision 2` is `team=vision2`, `ü=1` cannot be" in plain.err
+
+
+@pytest.mark.parametrize(
+    ("document", "search", "words"),
+    [
+        ({"lr": [1, 2], "data": "x", "v": True, "f": False, "n": -1, "b": [True, False], "one": [3]}, "",
+         ["--lr", "--data=x", "--v", "--n=-1", "--b", "--one=3"]),
+        ([{"a": 1, "b": 2}, {"a": 1, "c": 3}, {"gone": []}], "", ["--a=1", "--b", "--c"]),
+        ({"[a,b]": [[1, 2], [1, 3]]}, "", ["--a=1", "--b"]),
+        ({"lr": {"log": [1e-5, 1]}, "c": ["a", "b", "a"], "k": 3, "i": {"int": [4, 4]}}, "random", ["--lr", "--c", "--k=3", "--i=4"]),
+    ],
+)  # fmt: skip
+def test_what_is_alike_in_all_cells_has_its_value(document: Any, search: str, words: list[str]) -> None:
+    assert Cells([Grid(1, 1, 4, as_text(document))], Sweep(search=search)).words() == words
+
+
+def test_commits_are_told_apart_too() -> None:
+    one, two = Source("v1", "1" * 40, "a" * 64), Source("v2", "2" * 40, "b" * 64)
+    assert Cells([Grid(1, 1, 2, "{}", sources=(one, two))], Sweep()).words() == ["--ref"]
+    assert Cells([Grid(1, 1, 1, "{}", sources=(one,))], Sweep()).words() == ["--ref=v1"]

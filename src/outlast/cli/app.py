@@ -45,7 +45,7 @@ COMMANDS = (
 )
 """In the order in which they are met."""
 
-ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop", "rm": "delete"}
+ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop", "resubmit": "resume", "rm": "delete"}
 """Words that other tools have taught people; they run, with a note."""
 
 

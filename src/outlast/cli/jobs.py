@@ -10,12 +10,12 @@ from outlast.cli.options import home_option, json_option, whole
 from outlast.spec.names import check_label
 
 
-@click.command("jobs", cls=Command, short_help="List jobs, the newest first.")
+@click.command("jobs", cls=Command, short_help="List jobs, the newest first.", aliases={"xgroup": "name"})
 @click.option("--running", is_flag=True, help="Only jobs that have not ended.")
 @click.option(
     "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="Only jobs with this label; repeatable."
 )
-@click.option("--name", metavar="NAME", default="", help="Only jobs of this name.")
+@click.option("--name", metavar="NAME", default="", help="Only jobs of this name, or the sweep.")
 @click.option(
     "--limit",
     type=whole(0),

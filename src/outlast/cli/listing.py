@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlast.cli.progress import shown_progress
-from outlast.cli.table import render
+from outlast.cli.table import GAP, columns, render
 from outlast.cli.terminal import colour_allowed, paint, put, say, shown, width
 from outlast.cli.words import age, money
 from outlast.errors import EXIT_DONE
@@ -23,6 +23,7 @@ HEADER = ("JOB", "STATE", "STEP", "ATTEMPTS", "SUBMITTED", "ON", "TARGET")
 HEADER_WITH_COST = (*HEADER[:-1], "COST", HEADER[-1])
 NUMBERS = (2, 3)
 NUMBERS_WITH_COST = (*NUMBERS, 6)
+TARGET_WIDTH_ENOUGH = 8
 COLOUR_OF_STATE = {
     "succeeded": "green",
     "running": "blue",
@@ -82,40 +83,61 @@ def _print(rows: Sequence[Mapping[str, Any]], now: float) -> None:
 
 
 def table_lines(rows: Sequence[Mapping[str, Any]], now: float) -> list[str]:
-    """The header, and a line for each."""
-    cells = [_cells(row, now) for row in rows]
-    if any(row.get("cost_usd") or row.get("usd_per_hour") for row in rows):  # nobody rents: nobody asks
-        for row, one in zip(rows, cells, strict=True):
-            one.insert(-1, money(row.get("cost_usd") or 0.0))
-        drawn = render(HEADER_WITH_COST, cells, width=width(sys.stdout), right=NUMBERS_WITH_COST)
-    else:
-        drawn = render(HEADER, cells, width=width(sys.stdout), right=NUMBERS)
-    header, *lines = drawn
+    """The header, and a line for each. The counts of sweeps are said in as many words as there is room for."""
+    with_cost = any(row.get("cost_usd") or row.get("usd_per_hour") for row in rows)  # nobody rents: nobody asks
+    header, right = (HEADER_WITH_COST, NUMBERS_WITH_COST) if with_cost else (HEADER, NUMBERS)
+    room = width(sys.stdout)
+    words = _COUNTS[0]
+    for words in _COUNTS:
+        cells = [_cells(row, now, words, with_cost=with_cost) for row in rows]
+        if room is None or _narrowest(header, cells) <= room:
+            break
+    whole = (*right, header.index("STATE"), header.index("SUBMITTED"))
+    first, *lines = render(header, cells, width=room, right=right, whole=whole)
     if colour_allowed(sys.stdout):
         lines = [_coloured(line, row["state"]) for row, line in zip(rows, lines, strict=True)]
-    return [paint(header, "bold", sys.stdout), *lines]
+    return [paint(first, "bold", sys.stdout), *lines]
 
 
-def _cells(row: Mapping[str, Any], now: float) -> list[str]:
+def _narrowest(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """With a target of which one sees enough to know it."""
+    widths = [max(map(columns, column)) for column in zip(header, *rows, strict=True)]
+    return sum(widths[:-1]) + min(widths[-1], TARGET_WIDTH_ENOUGH) + len(GAP) * (len(header) - 1)
+
+
+def _cells(row: Mapping[str, Any], now: float, words: Counted, *, with_cost: bool) -> list[str]:
+    step = "" if row["step"] is None else f"{row['step']:,}"
     return [
         row["job"],
         row["state"],
-        _progress(row),
-        str(row["attempts"]),
+        words(row["cells"]) if row.get("cells") else step,
+        f"{row['attempts']:,}",
         age(row["submitted_at"], now),
         row["engine"] or "",
+        *((money(row.get("cost_usd") or 0.0),) if with_cost else ()),
         _target(row),
     ]
 
 
-def _progress(row: Mapping[str, Any]) -> str:
-    """A sweep's cells, else the step."""
-    cells, step = row.get("cells"), row["step"]
-    if not cells:
-        return "" if step is None else f"{step:,}"
-    words = [f"{cells['done']:,} of {cells['total']:,} cells"]
-    words += [f"{cells[name]:,} {name}" for name in ("failed", "stopped", "running") if cells[name]]
-    return ", ".join(words)
+def _in_words(cells: Mapping[str, int]) -> str:
+    noun = "cell" if cells["total"] == 1 else "cells"
+    return ", ".join([f"{cells['done']:,} of {cells['total']:,} {noun}", *_others(cells)])
+
+
+def _in_short(cells: Mapping[str, int]) -> str:
+    return ", ".join([f"{cells['done']:,}/{cells['total']:,}", *_others(cells)])
+
+
+def _in_numbers(cells: Mapping[str, int]) -> str:
+    return f"{cells['done']:,}/{cells['total']:,}"
+
+
+def _others(cells: Mapping[str, int]) -> list[str]:
+    return [f"{cells[name]:,} {name}" for name in ("failed", "stopped", "running") if cells[name]]
+
+
+Counted = Callable[[Mapping[str, int]], str]
+_COUNTS: tuple[Counted, ...] = (_in_words, _in_short, _in_numbers)
 
 
 def _coloured(line: str, state: str) -> str:

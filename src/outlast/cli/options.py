@@ -28,7 +28,7 @@ class Value(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        option = param.opts[0] if isinstance(param, click.Option) else self.name
+        option = param.opts[0] if isinstance(param, click.Option) else _argument(param) or self.name
         try:
             return self._read(value)
         except ValueError:
@@ -36,6 +36,11 @@ class Value(ParamType):
         except OutlastError as error:
             named = error.message if error.message.startswith(f"`{option}") else f"`{option}`: {error.message}"
             raise UsageError(named, state=error.state, hint=error.hint) from error
+
+
+def _argument(param: click.Parameter | None) -> str:
+    """As the usage line calls it."""
+    return (param.metavar or "").strip("[]") if isinstance(param, click.Argument) else ""
 
 
 def _hint(ctx: click.Context | None) -> str:
@@ -112,5 +117,34 @@ def home_option(callback: Callable[..., Any]) -> Callable[..., Any]:
     return home(cloud_key_option(callback))
 
 
-job_argument = click.argument("job", required=False, metavar="[JOB]")
+_GROUP = "outlast.xgroup"
+
+
+def _keep_group(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_GROUP] = value
+
+
+def named_group(ctx: click.Context) -> str | None:
+    """The sweep that an older tool's `--xgroup` names."""
+    found: str | None = ctx.meta.get(_GROUP)
+    return found
+
+
+def _or_group(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    group = named_group(ctx)
+    if group is not None and value is not None:
+        raise UsageError(f"`--xgroup {group}` and `{value}` are two jobs", hint=_hint(ctx))
+    return value if group is None else group
+
+
+group_option = click.option(
+    "--xgroup", metavar="NAME", hidden=True, is_eager=True, expose_value=False, callback=_keep_group
+)
+
+
+def job_argument(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """A job, a sweep or a cell; a sweep also as an older tool named it."""
+    return group_option(click.argument("job", required=False, metavar="[JOB]", callback=_or_group)(callback))
+
+
 cell_argument = click.argument("cell", required=False, type=whole(1), metavar="[CELL]")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from outlast.cli.machine_words import hourly_words, limit_words, machine_words, rented_words
 from outlast.cli.terminal import put, put_json, say, shown
 from outlast.cli.words import count, duration, size
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Condition, Engine, Launch, LaunchState
 from outlast.engines.registry import resources_of
 from outlast.errors import EXIT_DONE
@@ -82,12 +83,20 @@ def rehearsal(world: World) -> Iterator[Rehearsal]:
         yield made
 
 
-def rehearse(world: World, asked: Asked, *, as_json: bool, verb: Callable[[World, Asked], Submitted] = submit) -> int:
+def rehearse(
+    world: World,
+    asked: Asked,
+    *,
+    as_json: bool,
+    verb: Callable[[World, Asked], Submitted] = submit,
+    more: Mapping[str, Any] | None = None,
+) -> int:
+    """`more`: what else the document has, as it is after `verb`."""
     asked = replace(asked, home=world.home_url(asked.home), from_job=_by_folder(world, asked.from_job))
     with rehearsal(world) as pretended:
         submitted = verb(pretended.world, asked)
     if as_json:
-        put_json(_document(submitted, pretended))
+        put_json({**_document(submitted, pretended), **(more or {})})
     else:
         _print(submitted, pretended)
     return EXIT_DONE

@@ -69,14 +69,13 @@ def command(
     best = ranked(ended, main, goal)
     limit = top if top is not None else 0 if as_csv or as_json else TOP_DEFAULT
     chosen = best[:limit] if limit else best
-    params = names_of(cell.params for cell in every)
     if as_json:
         put_json([cell.document() for cell in chosen])
     elif as_csv:
-        put_csv(chosen, params, metrics)
+        put_csv(chosen, names_of(cell.params for cell in every), metrics)
     elif chosen:
         columns = [main, *(name for name in metrics if name != main)] if main in metrics else metrics
-        print_cells(chosen, params, columns, with_cost=any(cell.usd for cell in ended))
+        print_cells(chosen, every, columns, main=main, whole_in=f"`outlast results {found.id} --csv`")
     _say_rest(found.id, main, goal, len(every), len(ended), len(best) - len(chosen) if top is None else 0)
     return EXIT_DONE
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.options import home_option, json_option
+from outlast.cli.options import group_option, home_option, json_option, named_group
 from outlast.cli.outcome import end_line
 from outlast.cli.terminal import put_json, say
-from outlast.errors import EXIT_DONE
+from outlast.errors import EXIT_DONE, UsageError
 
 
 @click.command("stop", cls=Command, short_help="Stop jobs: their trainers save and leave.")
-@click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
+@click.argument("jobs", nargs=-1, metavar="JOB...")
+@group_option
 @home_option
 @json_option
-def command(jobs: tuple[str, ...], home: str | None, as_json: bool) -> int:
+@click.pass_context
+def command(ctx: click.Context, jobs: tuple[str, ...], home: str | None, as_json: bool) -> int:
     """Stop jobs: each trainer saves a checkpoint and leaves, and its machines are gone when this returns.
 
     A job that has ended stays as it ended. `outlast resume JOB` goes on.
@@ -25,6 +27,10 @@ def command(jobs: tuple[str, ...], home: str | None, as_json: bool) -> int:
     from outlast.jobs.world import system_world
     from outlast.results.sweep_status import with_cells
 
+    group = named_group(ctx)
+    jobs = jobs if group is None else (group, *jobs)
+    if not jobs:
+        raise UsageError("missing argument 'JOB...'", hint="`outlast jobs --running` lists what may be stopped")
     world = system_world()
     found = [find_whole(world, job, home, "stop") for job in jobs]  # all of them before the first is stopped
     stopped = []

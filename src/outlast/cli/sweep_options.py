@@ -9,7 +9,7 @@ import click
 
 from outlast.cli.options import whole
 
-OLDER_NAMES = {"experiment-config": "sweep", "xgroup": "job-id"}
+OLDER_NAMES = {"experiment-config": "sweep"}
 
 SWEEP_ONLY = ("search", "trials", "metric", "goal", "early", "seed", "parallel", "cells_per_machine", "rerun")
 """They mean nothing for one training."""
@@ -23,6 +23,7 @@ def sweep_options(callback: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="FILE|stdin",
                 help="Run every combination of the values in it, as one thing: a sweep.",
             ),
+            click.option("--xgroup", metavar="NAME", hidden=True, help="A sweep's name, as an older tool wanted it."),
             click.option(
                 "--search",
                 type=click.Choice(["random", "sobol", "tpe"]),

@@ -27,23 +27,61 @@ def cells_of(status: SweepStatus) -> list[Cell]:
 
 
 def print_table(status: SweepStatus, metrics: Sequence[str], limit: int | None) -> None:
-    from outlast.results.sweep import names_of
+    from outlast.results.sweep import main_metric, names_of
 
     cells = cells_of(status)
     logged = names_of(cell.metrics for cell in cells)
     unknown = [name for name in metrics if name not in logged]
     if unknown:
         raise no_such_metric(status.job, unknown[0], logged)
-    chosen = _chosen(cells, LIMIT_DEFAULT if limit is None else limit)
+    said = status.spec.cells
+    assert said is not None
+    main = main_metric(metrics[0] if metrics else "", said.metric, logged)
+    for name, fact in _facts(status, cells, main, said.goal if main == said.metric else ""):
+        if fact:
+            put(f"  {name:<10} {fact}")
     put("")
+    chosen = _chosen(cells, LIMIT_DEFAULT if limit is None else limit)
+    columns = [name for name in logged if not metrics or name in metrics]
     print_cells(
         chosen,
-        names_of(cell.params for cell in cells),
-        [name for name in logged if not metrics or name in metrics],
-        with_cost=any(cell.usd for cell in cells),
+        cells,
+        columns,
+        main=main,
+        with_why=True,
+        whole_in=f"`outlast show {status.job} --json`, or one `--metric`",
     )
+    _say_rest(status.job, cells, chosen)
+
+
+def _facts(status: SweepStatus, cells: Sequence[Cell], main: str, goal: str) -> list[tuple[str, str]]:
+    from outlast.results.sweep import best_of
+    from outlast.spec.sweep.goal import falls
+
+    said, workers = status.spec.cells, status.launch.workers
+    assert said is not None
+    shared = f", {said.per_machine} cells on each" if said.per_machine > 1 else ""
+    kind = "workers" if status.launch.machine.rented is None else "machines"
+    way = "the least" if falls(main, goal) else "the most"
+    chosen = [f"{said.search}, seed {said.seed}"] if said.search else []
+    chosen += [f"cells that do badly end early ({said.early})"] if said.early else []
+    best = best_of(cells, main, goal)
+    return [
+        (kind, f"{workers:,}{shared}"),
+        ("search", "; ".join(chosen)),
+        ("best", "" if best is None else f"cell {best.number}, `{shown(main)}` {best.metrics[main]:.6g}, {way}"),
+    ]
+
+
+def _say_rest(job: str, cells: Sequence[Cell], chosen: Sequence[Cell]) -> None:
+    failed = next((cell.number for cell in chosen if cell.state == "failed"), None)
     if len(chosen) < len(cells):
-        say(f"and {len(cells) - len(chosen):,} more; `outlast show {status.job} --limit 0` shows all {len(cells):,}")
+        say(
+            f"and {len(cells) - len(chosen):,} more; `outlast show {job} --limit 0` shows all {len(cells):,}, "
+            f"`outlast results {job}` the best first"
+        )
+    if failed is not None:
+        say(f"`outlast logs {job} {failed}` prints what cell {failed} said")
 
 
 def no_such_metric(job: str, name: str, logged: Sequence[str]) -> NotFound:

@@ -12,24 +12,30 @@ CELL_WIDTH_MIN = 6
 
 
 def render(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None, right: Sequence[int] = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None,
+    right: Sequence[int] = (),
+    whole: Sequence[int] = (),
 ) -> list[str]:
-    """Lines without newline. `width` None: as wide as the cells are. `right`: the columns of numbers."""
+    """Lines without newline. `width` None: as wide as the cells are. `right`: the columns of numbers; `whole`: those that are never cut."""
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
     if width is not None:
-        _shrink(widths, width - len(GAP) * (len(header) - 1))
+        _shrink(widths, width - len(GAP) * (len(header) - 1), frozenset(whole))
     sides = [(room, i in right) for i, room in enumerate(widths)]
     return [GAP.join([_fit(cell, *side) for cell, side in zip(row, sides, strict=True)]).rstrip() for row in cells]
 
 
-def _shrink(widths: list[int], room: int) -> None:
-    """The widest column gives way first, again and again."""
-    while sum(widths) > room:
-        widest = max(range(len(widths)), key=lambda i: widths[i])
+def _shrink(widths: list[int], room: int, whole: frozenset[int] = frozenset()) -> None:
+    """The widest column gives way first, again and again; those that are to stay whole do not."""
+    elastic = [i for i in range(len(widths)) if i not in whole]
+    while elastic and sum(widths) > room:
+        widest = max(elastic, key=lambda i: widths[i])
         if widths[widest] <= CELL_WIDTH_MIN:
             return
-        others = [width for i, width in enumerate(widths) if i != widest]
+        others = [widths[i] for i in elastic if i != widest]
         next_widest = max([CELL_WIDTH_MIN, *others])
         surplus = sum(widths) - room
         widths[widest] -= min(surplus, max(1, widths[widest] - next_widest))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from outlast.folder.sweep_records import Grid
@@ -65,6 +65,36 @@ class Cells:
         """Empty: the launch's."""
         grid, index = self._place(cell)
         return self._source(grid, index).bundle if grid.sources else ""
+
+    def words(self) -> list[str]:
+        """For labels: `--key=value` of what all cells are given alike, `--key` of what differs from one to another."""
+        configs = 0
+        times: dict[str, int] = {}
+        flags: dict[str, set[tuple[str, ...]]] = {}
+        for grid in self._grids:
+            for names in self._alternatives(grid):
+                configs += 1
+                for name, values in names.items():
+                    times[name] = times.get(name, 0) + 1
+                    flags.setdefault(name, set()).update(to_flags({name: value}) for value in values)
+        found = []
+        for name, each in flags.items():
+            alike = next(iter(each)) if len(each) == 1 and times[name] == configs else (f"--{name}",)
+            found += ["=".join(alike)] if alike else []
+        return found
+
+    def _alternatives(self, grid: Grid) -> Iterator[dict[str, Sequence[Any]]]:
+        """What each of a grid's configurations gives its keys; of a range its ends."""
+        refs: dict[str, Sequence[Any]] = {"ref": [source.ref for source in grid.sources]} if grid.sources else {}
+        if self._sweep.search:
+            dimensions = self.space(grid).dimensions
+            tuples = [one.choices or ((one.low,), (one.high,)) for one in dimensions]
+            chosen = zip(dimensions, tuples, strict=True)
+            yield {name: [each[i] for each in some] for one, some in chosen for i, name in enumerate(one.names)} | refs
+            return
+        for one in self._expansion(grid).grids:
+            if one.cell_count:
+                yield {name: one.values(name) for name in one.names()} | refs
 
     def space(self, grid: Grid | None = None) -> Space:
         grid = grid or self._grids[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
+from outlast.dataclass import dataclass
 from outlast.engines.engine import Launch
 from outlast.folder import layout
 from outlast.folder.folder import Folder
@@ -38,12 +40,35 @@ def command_line(spec: Spec, record: LaunchRecord) -> str:
     return shlex.join([spec.target.value, *args])
 
 
-def _labels(spec: Spec, record: LaunchRecord) -> dict[str, str]:
-    """What a provider's resources are found by: the labels given by hand, and what the script is given."""
+def _labels(spec: Spec, record: LaunchRecord, cells: Sequence[str] = ()) -> dict[str, str]:
+    """What a provider's resources are found by: labels given by hand, and what the script is given; `cells`: what a sweep's cells are."""
     from outlast.spec.sweep.labels import labels_of
 
-    own = {"job_name": spec.name, "gpu_enabled": "true" if record.machine.gpus else "false"}
-    return labels_of(record.args if record.args is not None else spec.args, spec.labels, own)
+    rented = record.machine.rented
+    tpu = rented is not None and "tpu" in f"{rented.accelerator} {rented.machine_type}".lower()
+    own = {
+        "job_name": spec.name,
+        "gpu_enabled": _truth(bool(record.machine.gpus) and not tpu),
+        "tpu_enabled": _truth(tpu),
+    }
+    if rented is not None and "@" in rented.image:
+        own["docker_image"] = rented.image
+    return labels_of((*(record.args if record.args is not None else spec.args), *cells), spec.labels, own)
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def to_start(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
+    """As `as_launch`, with all labels: those of a sweep's keys too, for which its cells are read."""
+    launch = as_launch(job, record, spec)
+    if spec.cells is None or record.machine.rented is None:
+        return launch
+    from outlast.folder.sweep import SweepFolder
+
+    cells = SweepFolder(job.folder).cells(spec.cells, record.cells.grids if record.cells is not None else None)
+    return replace(launch, labels=_labels(spec, record, cells.words()))
 
 
 def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:

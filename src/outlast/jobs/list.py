@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
 YOUNG_SECONDS = 300.0
 ENDED = frozenset((*FINAL_STATES, "damaged"))
+_NO_LABELS = re.compile(rb'"labels": ?\{\}')
 
 
 def list_jobs(
@@ -57,12 +59,20 @@ def list_all_jobs(
 
 
 def _fits(one: Listed, labels: Mapping[str, str], name: str) -> bool:
-    """What does not even contain the words need not be decoded."""
-    for word in (name, *labels, *labels.values()):
-        if word and json.dumps(word)[1:-1].encode() not in one.raw:
-            return False
+    """What has no label, or does not even contain the name, need not be decoded."""
+    if (name and json.dumps(name)[1:-1].encode() not in one.raw) or (labels and _NO_LABELS.search(one.raw)):
+        return False
     row = one.row()
-    return (not name or row["name"] == name) and all(row["labels"].get(key) == value for key, value in labels.items())
+    return (not name or name in (row["name"], row["job"])) and all(_has(row["labels"], *one) for one in labels.items())
+
+
+def _has(labels: Mapping[str, str], key: str, value: str) -> bool:
+    """In the words in which it was typed, or as the cloud has it."""
+    if labels.get(key) == value:
+        return True
+    from outlast.spec.sweep.labels import same_label
+
+    return any(same_label((key, value), each) for each in labels.items())
 
 
 def _all(world: World, home: Home, on_progress: OnProgress) -> Iterator[Listed]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast import __version__
 from outlast.bundle.pack import Packed
+from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.folder.home import Home
 from outlast.folder.prunes import newest_prune
@@ -24,7 +25,7 @@ from outlast.jobs.inputs import Inputs, check_inputs, datasets_of, ship_datasets
 from outlast.jobs.machine import find_machine
 from outlast.jobs.notify import checked_notify
 from outlast.jobs.world import World
-from outlast.spec.names import check_job_id, job_id, name_of_target
+from outlast.spec.names import check_job_id, job_id, name_of_target, shown
 from outlast.spec.notify import is_reference
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Provenance, Spec, Target, TargetKind
@@ -180,9 +181,19 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
         **checked.fields,
     )
     spec, image = contain(world, spec, asked, checked.engine, home.store, directory, packed, equipment, on_progress)
-    return Plan(
-        spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, checked.notes, image or made
-    )
+    notes = (*checked.notes, *_label_notes(spec))
+    return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, notes, image or made)
+
+
+def _label_notes(spec: Spec) -> tuple[str, ...]:
+    """Labels that a cloud does not allow as they were typed."""
+    if spec.machine.rented is None or not spec.labels:
+        return ()
+    from outlast.spec.sweep.labels import changed_labels
+
+    changed = changed_labels(spec.labels)
+    words = [f"{shown(typed)} {f'is {shown(there)}' if there else 'cannot be'}" for typed, there in changed.items()]
+    return (f"on what is rented, by Google's rules of labels, {', '.join(words)}",) if words else ()
 
 
 def _prepared(world: World, asked: Asked) -> Prepared:

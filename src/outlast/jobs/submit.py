@@ -8,8 +8,9 @@ it: the second submit of a job never mixes its own flags with the first one's.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from outlast.dataclass import dataclass
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, UsageError
 from outlast.folder import layout, life
 from outlast.folder.folder import nonce
@@ -20,7 +21,7 @@ from outlast.folder.sweep_records import Grid
 from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
 from outlast.jobs.elsewhere import is_elsewhere
-from outlast.jobs.job import Job, as_launch
+from outlast.jobs.job import Job, to_start
 from outlast.jobs.job_names import add_names
 from outlast.jobs.machine import first_region
 from outlast.jobs.plan import Plan, plan
@@ -240,7 +241,7 @@ def start(world: World, job: Job, spec: Spec, head: Head, made: LaunchRecord | N
     record = made if made is not None and made.id == head.launch_id else job.folder.read_launch(head.launch)
     if is_elsewhere(world, record):
         return
-    launch = as_launch(job, record, spec)
+    launch = to_start(job, record, spec)
     engine = world.engine(record.engine)
     engine.start(launch)
     try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from outlast.bundle.record import read_bundle
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, UsageError
 from outlast.folder.cells import Cells
 from outlast.folder.layout import SweepKeys
@@ -31,6 +32,9 @@ from outlast.spec.sweep.space import space
 
 CELLS_MAX = 999_999
 GRID = Sweep()
+REF = "ref"
+"""The parameter by which cells of several commits are told apart."""
+
 OPTIONS = {"per_machine": "--cells-per-machine"}
 RERUNS = ("failed", "all", "none")
 MAY_DIFFER = frozenset(
@@ -92,8 +96,9 @@ class Again:
 def count_cells(asked: SweepAsked) -> int:
     """Checked: every mistake in the document is found here."""
     check_study(asked.cells)
+    names: Iterable[str]
     if asked.cells.search:
-        space(asked.document, asked.where)
+        names = space(asked.document, asked.where).names()
         cells = asked.trials or 0
         if cells < 1:
             raise UsageError(
@@ -102,7 +107,13 @@ def count_cells(asked: SweepAsked) -> int:
     else:
         if asked.trials is not None:
             raise UsageError("`--trials` says how many cells a search has", hint="add `--search random`")
-        cells = expansion(asked.document, asked.where).cell_count
+        expanded = expansion(asked.document, asked.where)
+        names, cells = expanded.names() if asked.sources else (), expanded.cell_count
+    if asked.sources and REF in names:
+        raise UsageError(
+            f"`{asked.where}`, key `{REF}`: that is what the commits of `--git` are called in this sweep",
+            hint="call the script's flag otherwise, or submit a sweep for each commit",
+        )
     cells *= len(asked.sources) or 1
     if not 1 <= cells <= CELLS_MAX:
         problem = "has no cell: a list in it is empty" if not cells else f"has {cells:,} cells"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from outlast.dataclass import dataclass
 from outlast.folder.cells import Cells
 from outlast.folder.folder import Folder
 from outlast.folder.records import LaunchRecord, State, SweepLaunch
@@ -64,6 +64,8 @@ class Cell(NamedTuple):
     ended_at: float | None = None
     exit_code: int | None = None
     reason: str = ""
+    args: Sequence[str] = ()
+    """The script's own, which stand before its parameters."""
 
     @property
     def ended(self) -> bool:
@@ -74,6 +76,7 @@ class Cell(NamedTuple):
         return {
             "cell": self.number,
             "state": self.state,
+            "args": list(self.args),
             "params": dict(self.params),
             "metrics": dict(self.metrics),
             "step": self.step,
@@ -151,7 +154,7 @@ def cells_that_run(folder: Folder, record: LaunchRecord) -> list[int]:
 
 
 def counts_words(found: Counts) -> str:
-    words = [f"{found.done:,} of {found.cells:,} cells done"]
+    words = [f"{found.done:,} of {found.cells:,} {'cell' if found.cells == 1 else 'cells'} done"]
     said = {"failed": found.failed, "stopped": found.stopped, "running": found.running}
     return ", ".join([*words, *(f"{number:,} {word}" for word, number in said.items() if number)])
 
@@ -166,12 +169,15 @@ def table(seen: Seen, running: Mapping[int, RunningCell]) -> list[Cell]:
     """All cells, by number."""
     chosen = seen.cells.chosen
     found = []
+    args: Sequence[str] = ()
+    firsts = {grid.first: grid.args for grid in seen.cells.grids}
     for number in seen.cells:
+        args = firsts.get(number, args)
         state = seen.state(number)
         row = seen.progress.rows.get(number)
         if number in running:
             now = running[number]
-            params = now.params if chosen else seen.cells.params(number)
+            params = seen.cells.params(number, now.params if chosen else None)
             cell = Cell(
                 number,
                 params,
@@ -183,18 +189,17 @@ def table(seen: Seen, running: Mapping[int, RunningCell]) -> list[Cell]:
                 now.attempts,
                 now.preemptions,
                 now.started_at,
+                args=args,
             )
         elif row is not None and state == row.state:
-            params = row.params if chosen else seen.cells.params(number)
-            cell = _of_row(row, params)
+            cell = _of_row(row, seen.cells.params(number, row.params if chosen else None), args)
         else:
-            params = {} if chosen else seen.cells.params(number)
-            cell = Cell(number, params, state, usd=row.usd if row is not None else 0.0)
+            cell = Cell(number, seen.cells.params(number), state, usd=row.usd if row is not None else 0.0, args=args)
         found.append(cell)
     return found
 
 
-def _of_row(row: Row, params: Mapping[str, Any]) -> Cell:
+def _of_row(row: Row, params: Mapping[str, Any], args: Sequence[str]) -> Cell:
     return Cell(
         row.cell,
         params,
@@ -209,6 +214,7 @@ def _of_row(row: Row, params: Mapping[str, Any]) -> Cell:
         row.ended_at,
         row.exit_code,
         row.reason,
+        args,
     )
 
 
@@ -231,6 +237,12 @@ def ranked(cells: Sequence[Cell], metric: str, goal: str) -> list[Cell]:
         return cell.state not in GOOD, not known, sign * value if known and value is not None else 0.0, cell.number
 
     return sorted(cells, key=order)
+
+
+def best_of(cells: Iterable[Cell], metric: str, goal: str) -> Cell | None:
+    """The first of `ranked`; None: none that succeeded has logged it."""
+    found = [cell for cell in cells if cell.state in GOOD and math.isfinite(cell.metrics.get(metric, math.nan))]
+    return ranked(found, metric, goal)[0] if found else None
 
 
 def main_metric(asked: str, said: str, names: Sequence[str]) -> str:

@@ -32,6 +32,23 @@ def labels_of(args: Sequence[str], given: Mapping[str, str], own: Mapping[str, s
     return {key: wins[key] for key in keys[:LABELS_MAX]}
 
 
+def changed_labels(given: Mapping[str, str]) -> dict[str, str]:
+    """Labels given by hand that a cloud has otherwise: as they were typed -> as they are there; empty: they are not."""
+    found = {}
+    for key, value in given.items():
+        typed, legal = f"{key}={value}", label_key(key)
+        there = "" if not legal or legal.startswith(RESERVED) else f"{legal}={label_value(value)}"
+        if there != typed:
+            found[typed] = there
+    return found
+
+
+def same_label(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two are the same in the words that were typed, or as a cloud has them."""
+    legal = [(label_key(key), label_value(value)) for key, value in (one, other)]
+    return one == other or (legal[0] == legal[1] and all(legal[0]))
+
+
 def labels_from_args(args: Sequence[str]) -> dict[str, str]:
     """`--lr 0.1 --verbose` -> `{"lr": "0_1", "verbose": ""}`: what follows a flag is its value, unless it is a flag itself.
 
