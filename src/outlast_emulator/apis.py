@@ -17,6 +17,7 @@ from outlast_emulator.control import faults, record, surface
 from outlast_emulator.discovery import validate
 from outlast_emulator.emulator import Emulator
 from outlast_emulator.iam import authorize, endpoints
+from outlast_emulator.iap import api as iap_api
 from outlast_emulator.logging_api import entries_api
 from outlast_emulator.machines import world
 from outlast_emulator.project import enabled, project_apis
@@ -38,6 +39,7 @@ APIS: tuple[Callable[[Emulator], Iterable[Route]], ...] = (
     compute_control.routes,
     groups_control.routes,
     world.routes,
+    iap_api.routes,
     registry_api.routes,
     repositories.routes,
     vertex_api.routes,

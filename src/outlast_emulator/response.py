@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+import socket
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from io import FileIO
 from typing import Any, TypeAlias
@@ -52,6 +53,9 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     document: Any = None
     wire: WireFault | None = None
+    upgrade: Callable[[socket.socket, bytes], None] | None = None
+    """Takes the connection over after a 101, with what has come of it already; it is closed afterwards. Only for routes that are
+    not quick."""
 
     def payload(self) -> Body:
         if self.document is not None:

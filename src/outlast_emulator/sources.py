@@ -103,6 +103,12 @@ SOURCES: dict[str, dict[str, str]] = {
         "page": "header, tokens, waiting for changes",
         "report": "paths that google-auth and gcloud ask for",
     },
+    "iap.tunnelInstances.connect": {
+        "report": "the websocket and its frames, as gcloud speaks them; the codes that it closes with",
+        "page": "the permission, the addresses that the network must let in",
+        "guess": "`Failed to lookup instance` for one that does not run",
+    },
+    "iap.tunnelInstances.reconnect": {"report": "501: a tunnel that breaks is opened again by whoever needs it"},
     "metadata.root": {"report": "how google-auth and gcloud look for a metadata server"},
 }
 

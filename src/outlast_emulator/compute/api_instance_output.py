@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from outlast_emulator.compute import rules
 from outlast_emulator.compute.api_instances import found
 from outlast_emulator.compute.instances import not_ready
-from outlast_emulator.compute.resources import missing
 from outlast_emulator.compute.serving import Document, served
 from outlast_emulator.errors import ApiError
 from outlast_emulator.request import Request
@@ -75,7 +74,8 @@ class _Output:
             key: value for key, value in kept.items() if not wanted or key == wanted or key.startswith(f"{wanted}/")
         }
         if not chosen:
-            raise missing(f"{instance.path}/guestAttributes/{path}")
+            # gcloud goes on without the machine's host keys by these words alone
+            raise ApiError(404, "notFound", f"The resource '{path}' of type 'Guest Attribute' was not found.")
         entries = []
         for key, value in sorted(chosen.items()):
             namespace, _, name = key.partition("/")

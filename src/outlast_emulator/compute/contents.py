@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping
@@ -59,6 +60,12 @@ class MachineGuest:
     def guest_attributes(self) -> dict[str, str]:
         found = self.metadata.guest_attributes()
         return {f"{space}/{key}": value for space, keys in found.items() for key, value in keys.items()}
+
+    def connect(self, port: int) -> socket.socket:
+        return self.machine.connect(port)
+
+    def will_listen(self, port: int) -> bool:
+        return self.machine.will_listen(port)
 
 
 class Contents:

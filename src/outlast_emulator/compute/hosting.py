@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ class Guest(Protocol):
         """`namespace/key` -> value, as the guest has written them."""
         ...
 
+    def connect(self, port: int) -> socket.socket:
+        """To one of its ports. OSError: nobody listens there."""
+        ...
+
+    def will_listen(self, port: int) -> bool:
+        """It is about to: try again."""
+        ...
+
 
 class Silence:
     """A machine that is there and does nothing: where `machines` is switched off."""
@@ -77,6 +86,12 @@ class Silence:
 
     def guest_attributes(self) -> dict[str, str]:
         return {}
+
+    def connect(self, port: int) -> socket.socket:
+        raise ConnectionRefusedError
+
+    def will_listen(self, port: int) -> bool:
+        return False
 
 
 def connect(emulator: Emulator) -> None:

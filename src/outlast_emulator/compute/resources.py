@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import secrets
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -13,6 +14,8 @@ from outlast_emulator.compute.database import Database
 from outlast_emulator.errors import ApiError
 
 _COLUMNS = "id, kind, project, scope, name, document, state"
+FIRST_ID = 1_000_000_000_000_000_000
+"""And as many more: ssh knows machines by their numbers, and those of two emulators are not the same."""
 
 
 @dataclass
@@ -141,7 +144,7 @@ class Resources:
 
     def _next_id(self) -> int:
         """Of Google's length, rising, never the same twice."""
-        earlier = int(self._database.note("id") or 1_000_000_000_000_000_000)
+        earlier = int(self._database.note("id") or FIRST_ID + secrets.randbelow(FIRST_ID))
         self._database.keep_note("id", str(earlier + 7_919))
         return earlier + 7_919
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from outlast_emulator.iam import artifact_methods, compute_methods, logging_methods, project_methods, vertex_methods
+from outlast_emulator.iam import (
+    artifact_methods,
+    compute_methods,
+    iap_methods,
+    logging_methods,
+    project_methods,
+    vertex_methods,
+)
 
 
 class Demand(NamedTuple):
@@ -99,6 +106,12 @@ DEMANDS.update(
 )
 DEMANDS.update(
     (method_id, tuple(Demand(permission) for permission in asked))
-    for table in (compute_methods.DEMANDS, artifact_methods.DEMANDS, logging_methods.DEMANDS, vertex_methods.DEMANDS)
+    for table in (
+        compute_methods.DEMANDS,
+        artifact_methods.DEMANDS,
+        iap_methods.DEMANDS,
+        logging_methods.DEMANDS,
+        vertex_methods.DEMANDS,
+    )
     for method_id, asked in table.items()
 )

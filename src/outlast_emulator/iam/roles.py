@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from outlast_emulator.iam import artifact_methods, compute_roles, logging_methods, project_roles, vertex_methods
+from outlast_emulator.iam import (
+    artifact_methods,
+    compute_roles,
+    iap_methods,
+    logging_methods,
+    project_roles,
+    vertex_methods,
+)
 
 _OBJECT_READ = frozenset(
     ("storage.objects.get", "storage.objects.list", "storage.folders.list", "storage.managedFolders.list")
@@ -98,6 +105,7 @@ for _table in (
     project_roles.PERMITTED,
     compute_roles.PERMITTED,
     artifact_methods.PERMITTED,
+    iap_methods.PERMITTED,
     logging_methods.PERMITTED,
     vertex_methods.PERMITTED,
 ):

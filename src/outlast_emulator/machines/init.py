@@ -18,6 +18,7 @@ from outlast_emulator.machines import tree
 from outlast_emulator.machines.lines import Closed, Lines
 
 GOOGLES = "/usr/bin/google_metadata_script_runner"
+SHELL = "/bin/sh"
 OFF_SECONDS = 90.0
 """What whoever types `poweroff` inside gives the scripts and processes: systemd's limit."""
 TERM_SECONDS_MIN = 0.2
@@ -88,6 +89,8 @@ class Init:
         if "freeze" in message:
             self._signal_all(signal.SIGSTOP if message["freeze"] else signal.SIGCONT)
             self._told.send({"frozen": message["freeze"]})
+        if "run" in message:
+            self._run(str(message["run"]))
         if "off" in message:
             return OFF, float(str(message["off"]))
         return None, 0.0
@@ -114,7 +117,18 @@ class Init:
         return any(number in AT_ONCE for number in self._signals)
 
     def _start(self, kind: str) -> int:
-        """Whatever runs the scripts of a kind, as a session of its own; its process id."""
+        """Whatever runs the scripts of a kind; its process id."""
+        own = self._own
+        if own is None:
+            return self._fork(f"{kind} scripts", lambda: os.execve(GOOGLES, [GOOGLES, kind], self._environment))
+        return self._fork(f"{kind} scripts", lambda: own(kind, self._environment))
+
+    def _run(self, script: str) -> None:
+        """A script of the emulator's, with no more rights than the machine's own."""
+        self._fork("a script", lambda: os.execve(SHELL, [SHELL, "-c", script], self._environment))
+
+    def _fork(self, what: str, do: Callable[[], int]) -> int:
+        """As a session of its own; its process id."""
         child = os.fork()
         if child:
             return child
@@ -124,11 +138,9 @@ class Init:
             for number in self._heard():
                 signal.signal(number, signal.SIG_DFL)
             os.setsid()
-            if self._own is None:
-                os.execve(GOOGLES, [GOOGLES, kind], self._environment)
-            code = self._own(kind, self._environment)
+            code = do()
         except Exception:  # noqa: BLE001  the edge of this process: the serial output has it
-            sys.stderr.write(f"{kind} scripts could not be run: {traceback.format_exc()}")
+            sys.stderr.write(f"{what} could not be run: {traceback.format_exc()}")
             sys.stderr.flush()
         finally:
             os._exit(code)

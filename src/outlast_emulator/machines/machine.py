@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from outlast_emulator.machines import visits
 from outlast_emulator.machines.errors import MachineError
 from outlast_emulator.machines.lines import Closed, Lines
 from outlast_emulator.machines.serial import read_serial
@@ -49,6 +50,7 @@ class Machine:
         self._frozen = threading.Event()
         self._killed = False
         self._timer: threading.Timer | None = None
+        self._listening = threading.Event()
 
     def alive(self) -> bool:
         return not self._gone.is_set()
@@ -83,6 +85,21 @@ class Machine:
             self.gate.cut()
         else:
             self.gate.heal()
+
+    def connect(self, port: int) -> socket.socket:
+        """To one of its ports, from outside. OSError: nobody listens there, or its network is cut."""
+        if self.kind == "plain" or self.gate.is_cut or not self.alive():
+            raise ConnectionRefusedError(f"port {port} of `{self.name}` cannot be reached")
+        return visits.connect(self.pid, port)
+
+    def will_listen(self, port: int) -> bool:
+        """Soon: for ssh it is told to, when somebody comes for the first time."""
+        if port != visits.SSH_PORT or self.kind == "plain" or not visits.SSHD.exists() or not self.alive():
+            return False
+        if not self._listening.is_set():
+            self._listening.set()
+            self.tell({"run": visits.LISTEN})
+        return True
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until it is gone; False: it is still there."""

@@ -69,6 +69,9 @@ class Connection:
             response = self._emulator.dispatch(request)
             _drain(body)
             date = self._emulator.clock.http_date()
+            if response.upgrade is not None:
+                self._become_other(response, response.upgrade, date, body.surplus)
+                return False
             sending.send(self.sock, head.verb, response, date, self._watch, keep_alive=head.keep_alive)
         except sending.Gone:
             self.close()  # in order, so that what was sent arrives
@@ -84,6 +87,15 @@ class Connection:
             return False
         self.buffer += body.surplus
         return True
+
+    def _become_other(
+        self, response: Response, upgrade: Callable[[socket.socket, bytes], None], date: str, begun: bytes
+    ) -> None:
+        """No request follows on this connection: whoever upgrades it has it to its end, however long nothing is said."""
+        self.sock.sendall(sending.head_bytes(response, None, date, keep_alive=True))
+        self.sock.settimeout(None)
+        upgrade(self.sock, begun)
+        self.close()
 
     def serve_tls(self, context: Callable[[], ssl.SSLContext]) -> None:
         """All requests of an encrypted connection, until it ends."""

@@ -26,9 +26,9 @@ def head_bytes(response: Response, length: int | None, date: str, *, keep_alive:
     status = response.status
     lines = [f"HTTP/1.1 {status} {_WORDS.get(status, 'Unknown')}\r\ndate: {date}\r\nserver: outlast-emulator\r\n"]
     lines.extend(f"{name}: {value}\r\n" for name, value in response.headers.items())
-    if length is None:
+    if length is None and status != 101:
         lines.append("transfer-encoding: chunked\r\n")
-    elif status not in (204, 304) and "content-length" not in response.headers:
+    elif status not in (101, 204, 304) and "content-length" not in response.headers:
         lines.append(f"content-length: {length}\r\n")
     if not keep_alive:
         lines.append("connection: close\r\n")

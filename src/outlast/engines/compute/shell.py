@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from outlast.errors import NotFound
+from outlast.google.endpoints import Endpoints
 
 ENTER = "/var/lib/outlast/enter"
 """Put there by the machine itself when its agent starts."""
 
+TOKEN = "CLOUDSDK_AUTH_ACCESS_TOKEN"  # noqa: S105  the variable's name
 
-def ssh_command(project: str, zone: str, machine: str, command: Sequence[str], ports: Sequence[int]) -> list[str]:
+
+@dataclass(frozen=True)
+class Proxy:
+    """Which Identity-Aware Proxy: Google's own takes no words."""
+
+    before: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, endpoints: Endpoints, environ: Mapping[str, str]) -> Proxy:
+        """An emulator's is told to gcloud, which opens no tunnel without a token to send and without TLS; the emulator signs its
+        certificate itself, and takes whatever is not its own token for the owner."""
+        if not endpoints.emulated:
+            return cls()
+        token = () if environ.get(TOKEN) else (f"{TOKEN}=emulated",)
+        return cls(
+            ("env", "CLOUDSDK_AUTH_DISABLE_CREDENTIALS=false", *token),
+            (
+                f"--iap-tunnel-url-override=wss://{endpoints.compute.partition('://')[2]}/v4",
+                "--iap-tunnel-insecure-disable-websocket-cert-check",
+            ),
+        )
+
+
+def ssh_command(
+    project: str, zone: str, machine: str, command: Sequence[str], ports: Sequence[int], proxy: Proxy
+) -> list[str]:
     """The words are quoted once for the machine's shell; here no shell reads them."""
     if shutil.which("gcloud") is None:
         raise NotFound(
@@ -23,6 +52,7 @@ def ssh_command(project: str, zone: str, machine: str, command: Sequence[str], p
     forwarded = [word for port in ports for word in ("-L", f"{port}:localhost:{port}")]
     terminal = [] if command else ["-t"]
     return [
+        *proxy.before,
         "gcloud",
         "compute",
         "ssh",
@@ -30,6 +60,7 @@ def ssh_command(project: str, zone: str, machine: str, command: Sequence[str], p
         f"--project={project}",
         f"--zone={zone}",
         "--tunnel-through-iap",
+        *proxy.flags,
         "--",
         *terminal,
         *forwarded,

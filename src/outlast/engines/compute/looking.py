@@ -1,0 +1,80 @@
+"""The state of a launch, by what its group says of its machines, what they have counted in the home, and what they tell otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from outlast.engines.compute import names, troubles
+from outlast.engines.compute.boots import Boots, read_boots, read_failed
+from outlast.engines.compute.group import Group
+from outlast.engines.compute.heard import Heard, hear
+from outlast.engines.compute.managed import Managed, is_there, place_of, rank_of, some_may_come, there_by_rank
+from outlast.engines.engine import Condition, Launch, LaunchState
+from outlast.google.compute_building import BuildingClient
+from outlast.google.storage import StorageClient
+from outlast.google.transport import Transport
+
+
+def look(group: Group, transport: Transport, taken: Collection[str]) -> LaunchState:
+    """`taken`: machines that somebody here has taken away, which Google may call running for minutes."""
+    launch = group.launch
+    found = group.get()
+    managed = group.members() if found is not None else None
+    if found is None or managed is None or (not managed and group.is_empty(found)):
+        return _without_group(transport, launch)
+    troubled = troubles.of_managed(one for one in managed if not is_there(one))
+    final = [one for one in troubled if one.final]
+    if final and not (launch.independent and some_may_come(managed)):
+        return LaunchState(Condition.REFUSED, f"in `{group.region}`: {troubles.told(final)}")
+    there = list(there_by_rank(managed))
+    boots = boots_of(transport, launch, there)
+    silent = [one for one in managed if is_there(one) and rank_of(one) not in boots.newest]
+    heard = _hear(group, transport, silent)
+    if heard.failed:
+        return LaunchState(Condition.BOOT_FAILED, heard.failed)
+    running = tuple(
+        machine for rank in there if boots.is_up(rank) and (machine := machine_id(launch, rank, boots)) not in taken
+    )
+    if running and launch.independent:
+        return LaunchState(Condition.RUNNING, _idle(boots, there) or troubles.told(troubled), machines=running)
+    if len(running) == launch.workers:
+        return LaunchState(Condition.RUNNING, machines=running)
+    if there:
+        return LaunchState(Condition.STARTING, heard.waits or troubles.told(troubled), machines=running)
+    lacking = any(one.code in troubles.CAPACITY for one in troubled)
+    return LaunchState(Condition.WAITING, troubles.told(troubled) or "for its machine", lacks_capacity=lacking)
+
+
+def machine_id(launch: Launch, rank: int, boots: Boots) -> str:
+    """Of one life of a machine: its name is that of its successor too."""
+    return f"{launch.id}-{rank}-{boots.newest.get(rank, 0)}"
+
+
+def boots_of(transport: Transport, launch: Launch, ranks: Collection[int]) -> Boots:
+    if not ranks:
+        return Boots({}, frozenset(), failed=False)
+    bucket = names.bucket_of(launch.home)
+    return read_boots(StorageClient(transport, bucket.name), bucket, launch.boots)
+
+
+def _hear(group: Group, transport: Transport, silent: list[Managed]) -> Heard:
+    """Of the first that runs and has not counted its boot in the home: what keeps it keeps the others."""
+    if not silent:
+        return Heard()
+    return hear(BuildingClient(transport, group.rented.project), *place_of(silent[0]))
+
+
+def _without_group(transport: Transport, launch: Launch) -> LaunchState:
+    bucket = names.bucket_of(launch.home)
+    why = read_failed(StorageClient(transport, bucket.name), bucket, launch.boots)
+    if why is None:
+        return LaunchState(Condition.ABSENT)
+    return LaunchState(Condition.BOOT_FAILED, why or "it left no word")
+
+
+def _idle(boots: Boots, there: list[int]) -> str:
+    idle = sum(1 for rank in there if boots.is_idle(rank))
+    if not idle:
+        return ""
+    machines = f"{idle:,} of its machines have" if idle > 1 else "one of its machines has"
+    return f"{machines} nothing to do, but may not leave: `outlast init` gives that right; until the end it is paid for"
