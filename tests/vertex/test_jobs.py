@@ -153,6 +153,30 @@ def test_a_job_moves_to_compute_and_back(trainer: Trainer) -> None:
     trains(trainer, "one", trainer.head("one")["attempt"])
     assert trainer.user.outlast("stop", "one").code == 0
     assert trainer.user.outlast("jobs", "--json").json[0]["engine"] == "vertex"
+    check_resumed_otherwise(trainer, "one")
+
+
+def check_resumed_otherwise(trainer: Trainer, job: str) -> None:
+    """What a resume may change of what only Vertex AI has; nothing is made."""
+    for words, field, expected in (
+        ("--tpu-spec 8xV3", "accelerator", "tpu-v3"),
+        ("--tpu-spec 4xV5E", "topology", "2x2"),
+        ("--gpus L4 --flex-start", "flex_start", True),
+        ("--image-tag somewhere/else", "image", "somewhere/else"),
+        ("--scale-tier CUSTOM --worker-count 2", "machine_type", "n1-standard-4"),
+    ):
+        said = trainer.user.outlast("resume", job, "--dry-run", "--json", *words.split())
+        assert said.code == 0, said.err
+        (launch,) = said.json["launches"]
+        assert launch["rented"][field] == expected
+        assert launch["workers"] == (3 if "--worker-count" in words else 1)
+    for words, answer in (
+        ("--on compute --tpu-spec 8xV2", "`--on compute` has no such"),
+        ("--on compute --base-image x", "are about containers"),
+        ("--gpus L4 --flex-start --spot", "contradict"),
+    ):
+        said = trainer.user.outlast("resume", job, "--dry-run", *words.split())
+        assert said.code == 2 and answer in said.err
 
 
 def test_a_trained_job_is_evaluated_there(trainer: Trainer) -> None:

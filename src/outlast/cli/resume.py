@@ -15,6 +15,7 @@ from outlast.cli.run import follow_to_end
 from outlast.cli.setting_option import setting_option
 from outlast.cli.sweep_follow import follow_sweep
 from outlast.cli.terminal import put_json, say
+from outlast.cli.vertex_options import managed_changes, vertex_options
 from outlast.errors import EXIT_DONE
 
 ALLOW_CHANGED = "--allow-changed"
@@ -49,6 +50,13 @@ class ResumeCommand(Command):
 @setting_option("cpus", "N", "CPUs that it may use; as before if not said.")
 @setting_option("gpus", "GPUS", "GPUs that it may use: `2`, and where rented `L4` or `4xA100`; as before if not said.")
 @rent_options
+@vertex_options
+@click.option(
+    "--base-image", metavar="IMAGE", default="", help="Where containers run it: begin its image with this one."
+)
+@click.option(
+    "--image-tag", metavar="IMAGE", default="", help="Where containers run it: use this image, which is there."
+)
 @home_option
 @json_option
 def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_run: float | None, **given: Any) -> int:
@@ -71,7 +79,7 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         args=given["args"],
         allow_changed=given["allow_changed"],
         max_run_seconds=max_run,
-        changes={**rent_changes(given), **({"on": given["on"]} if given["on"] else {})},
+        changes={**rent_changes(given), **managed_changes(given), **({"on": given["on"]} if given["on"] else {})},
     )
     if given["dry_run"]:
         from outlast.cli.rehearsal import rehearse_resume

@@ -70,6 +70,16 @@ def vertex_options(callback: Callable[..., Any]) -> Callable[..., Any]:
     return callback
 
 
+def managed_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what was typed, by the names of a request's fields: what `resume` changes."""
+    from outlast.spec.containing import Containing
+
+    managed = managing(given)
+    container = Containing(base_image=given.get("base_image") or "", image_tag=given.get("image_tag") or "")
+    changes: dict[str, Any] = {"managed": managed} if managed != Managing() else {}
+    return changes | ({"container": container} if container != Containing() else {})
+
+
 def managing(given: Mapping[str, Any]) -> Managing:
     return Managing(
         tpu=given.get("tpu_spec") or "",

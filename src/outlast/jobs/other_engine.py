@@ -16,8 +16,9 @@ from outlast.jobs.contain import image_of, workers_of
 from outlast.jobs.environment import Equipment
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.machine import find_machine, first_region
+from outlast.spec.containing import Containing
 from outlast.spec.managing import Managing
-from outlast.spec.spec import Machine, Rented, Spec
+from outlast.spec.spec import Machine, Spec
 
 if TYPE_CHECKING:
     from outlast.engines.engine import Engine
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from outlast.jobs.world import World
 
 
-def check_goes(world: World, job: str, record: LaunchRecord, name: str) -> Engine:
-    """The engine that it is to go to, if it can: only where machines fetch all that they need from the home."""
+def check_goes(world: World, job: str, record: LaunchRecord, name: str, *, resized: bool = False) -> Engine:
+    """The engine that it is to go to, if it can: only where machines fetch all that they need from the home.
+
+    `resized`: another machine is asked for, which need not be what it had.
+    """
     engine = world.engine(name)
     before = world.engine(record.engine)
     if not (before.capabilities.rents and engine.capabilities.rents):
@@ -36,12 +40,14 @@ def check_goes(world: World, job: str, record: LaunchRecord, name: str) -> Engin
             hint=f"`outlast run --from {job} --on {name} ...` begins a new job with its weights",
         )
     rented = record.machine.rented
-    if rented is not None and (rented.pools or rented.topology) and not engine.capabilities.contained:
-        what = "several pools of machines" if rented.pools else "a TPU"
+    tpu = tpu_words(record.machine)
+    if rented is not None and (rented.pools or (tpu and not resized)) and not engine.capabilities.contained:
+        what = "several pools of machines" if rented.pools else f"a TPU, {tpu}"
         raise UsageError(
             f"job `{job}` has {what}, and `{name}` has no such",
             state="nothing was started, nothing is being spent",
-            hint=f"`outlast resume {job}` goes on on `{record.engine}`",
+            hint=f"`outlast resume {job}` goes on on `{record.engine}`"
+            + ("" if rented.pools else f", and `outlast resume {job} --on {name} --gpus L4` on a GPU"),
         )
     return engine
 
@@ -59,9 +65,12 @@ def machine_at(world: World, record: LaunchRecord, engine: Engine, changes: Mapp
         "cpus": machine.cpus,
         "gpus": f"{machine.gpus}x{rented.accelerator}" if rented.accelerator else 0,
     }
-    asked |= {name: value for name, value in changes.items() if name not in ("on", "max_cost_usd")}
-    if "machine_type" in asked:
+    managed: Managing = changes.get("managed", Managing())
+    if "machine_type" in changes or managed.tpu or managed.older:
         del asked["cpus"]
+    if managed.tpu or managed.older or managed.no_gpu or tpu_words(machine):
+        del asked["gpus"]
+    asked |= {name: value for name, value in changes.items() if name not in ("on", "max_cost_usd", "container")}
     if "project" in changes and "service_account" not in changes:
         del asked["service_account"]
     found = first_region(find_machine(world, Asked(target="", **asked), engine).machine)
@@ -69,30 +78,36 @@ def machine_at(world: World, record: LaunchRecord, engine: Engine, changes: Mapp
     return found
 
 
-def as_managed(machine: Machine, rented: Rented) -> dict[str, Any]:
-    """The fields of a request for what a service runs now, that it may be run so again."""
+def tpu_words(machine: Machine) -> str:
+    """`8xV2`, as it is asked for; empty: it is no TPU."""
     from outlast.jobs.rent_tpu import slice_of
 
     tpu = slice_of(machine)
-    managed = Managing(
-        tpu=f"{tpu.count}x{tpu.kind}" if tpu is not None else "",
-        flex_start=rented.flex_start,
-        tensorboard=rented.tensorboard,
-    )
-    return {"managed": managed}
+    return f"{tpu.count}x{tpu.kind}" if tpu is not None else ""
 
 
-def with_image(world: World, job: Job, spec: Spec, record: LaunchRecord, machine: Machine, bundle: str) -> Machine:
-    """Where containers are run: with the image of the launch before, else with one that is made of what the home has."""
+def with_image(
+    world: World,
+    job: Job,
+    spec: Spec,
+    record: LaunchRecord,
+    machine: Machine,
+    bundle: str,
+    wanted: Containing | None = None,
+) -> Machine:
+    """Where containers are run: with the image of the launch before, else with one that is made of what the home has.
+
+    `wanted`: what the image is to begin with, or which one it is.
+    """
     rented, before = machine.rented, record.machine.rented
     assert rented is not None
-    if before is not None and before.service == rented.service and before.image:
+    if wanted is None and before is not None and before.service == rented.service and before.image:
         return replace(machine, rented=replace(rented, image=before.image))
     interpreter = Interpreter(spec.python, "as it was", spec.provenance.python_version)
     equipment = Equipment(interpreter, spec.python, spec.environment)
     image = image_of(
         world,
-        Asked(target="", name=spec.name),
+        Asked(target="", name=spec.name, container=wanted or Containing()),
         rented,
         job.folder.store,
         Path.cwd(),

@@ -12,6 +12,7 @@ from outlast.errors import UsageError
 from outlast.folder import cost
 from outlast.jobs.asked import Asked
 from outlast.jobs.machine import find_machine, first_region
+from outlast.spec.managing import Managing
 from outlast.spec.spec import Machine, Rented
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, An
     `home`: the job's, which remembers where there was capacity.
     """
     machine = previous.machine
-    wanted = {name: value for name, value in changes.items() if name != "max_cost_usd"}
+    wanted = {name: value for name, value in changes.items() if name not in ("max_cost_usd", "container")}
     if not wanted:
         return machine
     engine = world.engine(previous.engine)
@@ -44,11 +45,12 @@ def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, An
         return find_machine(world, Asked(target="", **{**share, **wanted}), engine).machine
     before = as_before(machine, machine.rented, wanted)
     if machine.rented.service:
-        before = _as_before_managed(machine, machine.rented, before)
+        before = _as_before_managed(machine, machine.rented, before, wanted)
+        wanted.pop("managed", None)
     asked = Asked(target="", **{"home": home, **before, **wanted})
     found = first_region(find_machine(world, asked, engine).machine)
     if machine.rented.service and found.rented is not None:
-        pools = () if any(name in wanted for name in SIZE) else machine.rented.pools
+        pools = found.rented.pools if is_resized(changes) else machine.rented.pools
         rented = replace(found.rented, image=machine.rented.image, pools=pools)
         found = first_region(replace(found, rented=rented))
     engine.check(found, workers=previous.workers)
@@ -80,7 +82,7 @@ def as_before(machine: Machine, rented: Rented, wanted: Mapping[str, Any]) -> di
         "external_ip": rented.external_ip,
         "linger_seconds": rented.linger_seconds,
     }
-    resized = any(name in wanted for name in SIZE)
+    resized = is_resized(wanted)
     if not resized:
         before |= {"machine_type": rented.machine_type, "disk_type": rented.disk_type}
         before["gpus"] = f"{machine.gpus}x{rented.accelerator}" if rented.accelerator else 0
@@ -97,13 +99,31 @@ def as_before(machine: Machine, rented: Rented, wanted: Mapping[str, Any]) -> di
     return before
 
 
-def _as_before_managed(machine: Machine, rented: Rented, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Less what a service chooses, and with what only a service has."""
-    from outlast.jobs.other_engine import as_managed
+def is_resized(changes: Mapping[str, Any]) -> bool:
+    """Whether another machine is asked for, by whichever name."""
+    managed: Managing = changes.get("managed", Managing())
+    return any(name in changes for name in SIZE) or managed.no_gpu or managed.older or bool(managed.tpu)
 
-    managed = as_managed(machine, rented)
-    gone = {"image", "zones", "external_ip"} | ({"machine_type", "gpus"} if managed["managed"].tpu else set())
-    return {**{name: value for name, value in before.items() if name not in gone}, **managed}
+
+def _as_before_managed(
+    machine: Machine, rented: Rented, before: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Less what a service chooses, and with what only a service has."""
+    from outlast.jobs.other_engine import tpu_words
+
+    new: Managing = wanted.get("managed", Managing())
+    before_tpu = tpu_words(machine)
+    tpu = new.tpu if is_resized(wanted) else before_tpu
+    managed = replace(
+        new,
+        tpu=tpu,
+        flex_start=new.flex_start or (rented.flex_start and "spot" not in wanted),
+        tensorboard=new.tensorboard or rented.tensorboard,
+    )
+    gone = {"image", "zones", "external_ip"}
+    if tpu or before_tpu or new.older or new.no_gpu:
+        gone |= {"machine_type", "gpus"}
+    return {**{name: value for name, value in before.items() if name not in gone}, "managed": managed}
 
 
 def max_cost_again(

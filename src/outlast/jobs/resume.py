@@ -16,7 +16,7 @@ from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.other_engine import check_goes, check_gone, with_image, workers_at
-from outlast.jobs.rent_again import differs, machine_again, max_cost_again
+from outlast.jobs.rent_again import differs, is_resized, machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.submit import agent_for, index, launch_record, start, start_new
 from outlast.jobs.sweep_money import again
@@ -124,6 +124,7 @@ def _check_unchanged(
         "ARGS": args is not None and args != (record.args if record.args is not None else spec.args),
         "--max-run": max_run_seconds is not None
         and not math.isclose(max_run_seconds, record.deadline_at - record.launched_at, abs_tol=0.001),
+        "its image": "container" in changes,
         "--max-cost": changes.get("max_cost_usd", record.max_cost_usd) != record.max_cost_usd,
         "its machine": bool(changes) and differs(machine_again(world, record, changes, job.home.url), record.machine),
     }
@@ -156,10 +157,15 @@ def _relaunch(
     now = job.folder.store.now()
     on = str(changes.get("on") or previous.engine)
     if on != previous.engine:
-        check_goes(world, job.id, previous, on)
+        check_goes(world, job.id, previous, on, resized=is_resized(changes))
     machine = machine_again(world, previous, changes, job.home.url)
     if world.engine(on).capabilities.contained:
-        machine = with_image(world, job, spec, previous, machine, at.head.bundle)
+        machine = with_image(world, job, spec, previous, machine, at.head.bundle, changes.get("container"))
+    elif "container" in changes:
+        raise UsageError(
+            f"`--base-image` and `--image-tag` are about containers, and `{on}` runs none for job `{job.id}`",
+            hint="leave it out, or `--on vertex`",
+        )
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
     workers = workers_at(machine, previous) if spec.cells is None else again(job, spec, previous, machine, limit)
     asked = replace(spec, machine=machine, max_cost_usd=limit, workers=workers)
