@@ -40,7 +40,7 @@ class Equipping:
     capabilities: Capabilities
 
     def equip(self, declared: Declared | None, *, frozen: bool) -> Equipment:
-        facts = facts_of(self.interpreter.path, self.world.cache_dir)
+        facts = facts_of(self.interpreter.path, self.world.cache_dir, _load_resolver)
         here, facts = facts.platform, replace(facts, platform=self.capabilities.platform or facts.platform)
         setup = self._setup()
         # With a setup and nothing declared: a layer of its own above the interpreter's packages, which it leaves alone.
@@ -140,6 +140,13 @@ class Equipping:
             installed=bool(below),
             setup=bool(self.asked.setup) or self._has_more(),
         )
+
+
+def _load_resolver() -> None:
+    """Who does not know the interpreter yet has most likely not resolved anything for it either."""
+    from outlast.bundle.environment import resolve, versions
+
+    assert resolve, versions
 
 
 def _sweep(cache: Path) -> None:

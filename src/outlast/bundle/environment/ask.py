@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,28 @@ KEPT_VARIABLES = ("HOME", "PATH", "LD_LIBRARY_PATH", "LANG")
 ASK_ERRORS = (OSError, subprocess.SubprocessError, ValueError)
 
 
-def ask(python: str, question: str, words: Sequence[str] = ()) -> Any:
-    """What the program printed. One of `ASK_ERRORS` if it does not run, does not end, or prints something else."""
-    done = subprocess.run(
+def ask(python: str, question: str, words: Sequence[str] = (), meanwhile: Callable[[], None] = lambda: None) -> Any:
+    """What the program printed. One of `ASK_ERRORS` if it does not run, does not end, or prints something else.
+
+    `meanwhile` is called once, while it thinks.
+    """
+    with subprocess.Popen(
         [python, "-c", question, *words],
         cwd="/",
         env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=ASK_SECONDS_MAX,
-        check=True,
-    )
-    return json.loads(done.stdout)
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as asked:
+        try:
+            meanwhile()
+            out, err = asked.communicate(timeout=ASK_SECONDS_MAX)
+        except BaseException:
+            asked.kill()
+            raise
+    if asked.returncode:
+        raise subprocess.CalledProcessError(asked.returncode, asked.args, out, err)
+    return json.loads(out)
 
 
 def recall(path: Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from outlast.bundle.environment.ask import ASK_ERRORS, ask, keep, recall
@@ -45,8 +46,8 @@ class Facts:
         return ".".join(self.version.split(".")[:2])
 
 
-def facts_of(python: str, cache: Path | None) -> Facts:
-    """Runs it if it has changed since it was asked last, and not otherwise."""
+def facts_of(python: str, cache: Path | None, meanwhile: Callable[[], None] = lambda: None) -> Facts:
+    """Runs it if it has changed since it was asked last, and not otherwise; `meanwhile` is called while it runs."""
     state = _state(python)
     kept = cache / "interpreters" / f"{hashlib.sha256(state.encode()).hexdigest()[:32]}.json" if cache else None
     if kept is not None and (answer := recall(kept)) is not None:
@@ -55,7 +56,7 @@ def facts_of(python: str, cache: Path | None) -> Facts:
         except (TypeError, KeyError):
             pass  # asked again
     try:
-        document = ask(python, QUESTION)
+        document = ask(python, QUESTION, meanwhile=meanwhile)
         facts = _read(document)
     except (*ASK_ERRORS, KeyError, TypeError) as error:
         raise UsageError(f"`{python}` does not answer: {error}", hint="activate another environment") from error
