@@ -47,6 +47,11 @@ class OutlastError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    @property
+    def __notes__(self) -> list[str]:
+        """What Python, from 3.11 on, prints below a traceback: whoever calls from Python is helped as well."""
+        return [line for line in (self.state, self.hint and f"hint: {self.hint}") if line]
+
 
 class UsageError(OutlastError):
     exit_code = EXIT_USAGE

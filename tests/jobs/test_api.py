@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +46,7 @@ def test_a_job_is_submitted_waited_for_read_and_pulled(tmp_path: Path) -> None:
         4,
         True,
     )
+    assert repr(status) == f"<outlast job {job.id}: succeeded, step 4>"
     assert "ended with 4" in "".join(job.logs())
     pulled = job.pull(to=str(tmp_path / "results"))
     assert (tmp_path / "results" / "outputs" / "total.txt").read_text() == "4"
@@ -149,6 +152,8 @@ def test_what_cannot_be_a_job_is_answered_with_what_can_and_nothing_is_submitted
     with pytest.raises(UsageError, match=re.escape(message)) as raised:
         outlast.submit_many(["train.py", wanted])  # type: ignore[list-item]
     assert hint in raised.value.hint
+    if sys.version_info >= (3, 11):
+        assert f"hint: {raised.value.hint}" in "".join(traceback.format_exception(raised.value))
     assert not (tmp_path / "outlast" / "home").exists()
     if isinstance(wanted, dict) and "target" in wanted:
         with pytest.raises(UsageError, match=re.escape(message)):

@@ -40,6 +40,11 @@ class Status:
     store_writes: int = 0
     """Writes and lists by its machines that the store bills by number."""
 
+    def __repr__(self) -> str:
+        """What a prompt shows of `job.wait()`; all that is known is in `document()`."""
+        step = "" if self.step is None else f", step {self.step:,}"
+        return f"<outlast job {self.job}: {self.state}{step}>"
+
     @property
     def job(self) -> str:
         return self.spec.job
