@@ -23,6 +23,7 @@ OPTIONS = {
     "--dir": True,
     "-d": True,
     "--from": True,
+    "--git": True,
 }
 LINE = CommandLine("run", OPTIONS, lambda name: normal(name, {"resume": "from"}))
 
@@ -47,6 +48,27 @@ def test_options_of_ours_behind_the_target_are_moved_before_it() -> None:
     assert right(["-l", "a=b", "train.py", "--max_steps", "5", "--gpus", "2", "--", "--lr", "1"]) == [
         "outlast", "run", "-l", "a=b", "--gpus", "2", "train.py", "--", "--max_steps", "5", "--lr", "1",
     ]  # fmt: skip
+
+
+def test_braces_that_the_shell_has_taken_apart_are_put_into_quotes() -> None:
+    words = [
+        "--name",
+        "x",
+        "--git",
+        "https://h/r@one",
+        "https://h/r@two",
+        "https://h/r@v3",
+        "--detach",
+        "t.py",
+        "--",
+        "--lr",
+        "1",
+    ]
+    assert right(words) == [
+        "outlast", "run", "--name", "x", "--git", "https://h/r@{one,two,v3}", "--detach", "t.py", "--", "--lr", "1",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="taken apart by the shell"):
+        LINE.split(words)
 
 
 def test_an_older_name_and_underscores_are_ours_too() -> None:

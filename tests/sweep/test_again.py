@@ -64,7 +64,10 @@ def test_cells_are_told_apart_by_which_value_belongs_to_which_key(user: User) ->
 def test_changed_code_asks_which_cells_to_begin_again(user: User) -> None:
     grid = '{"depth": [1, 2]}'
     failing = ("--fails", "2")
-    assert sweep(user, grid, args=failing).code == 1
+    failed = sweep(user, grid, args=failing)
+    assert failed.code == 1
+    assert "cell 2 has failed; `outlast logs lr 2` prints what it said" in failed.err
+    assert "1 of 2 cells done, 1 failed" in failed.err
     user.write("train.py", (user.work / "train.py").read_text() + "\n# changed\n")
 
     said = sweep(user, grid, args=failing)
@@ -81,6 +84,8 @@ def test_changed_code_asks_which_cells_to_begin_again(user: User) -> None:
     (user.root / "mended").touch()
     asked = Terminal(user, "run", "--sweep", "grid.json", "--name", "lr", "train.py", "--", *failing, columns=200)
     asked.read_until(b"begin which of them again? [failed/all/none] ")
+    asked.press(b"perhaps\n")
+    asked.read_until(b"perhaps\r\nThe code of sweep `lr` has changed")
     asked.press(b"failed\n")
     assert asked.wait() == 0, asked.seen
     assert done(user) == ["0.1 1", "0.1 2"]
@@ -159,12 +164,24 @@ def test_prune_keeps_the_code_of_every_commit_that_a_sweep_goes_over(user: User)
         git("add", "train.py")
         git("commit", "-q", "-m", tag)
         git("tag", tag)
-    words = ("run", "--git", f"{repository}@{{one,two}}", "--name", "refs", "train.py")
+    words = ("run", "--git", f"{repository}@{{one, two,one}}", "--name", "refs", "train.py")
+    rehearsed = user.outlast(*words[:-1], "--dry-run", "train.py")
+    assert "2 cells, 2 workers" in rehearsed.err
+    assert rehearsed.out.endswith("cell 1 train.py  # one\ncell 2 train.py  # two\n")
     said = user.outlast(*words)
     assert said.code == 0, said.err
     assert sorted(done(user)) == ["0.25 1", "0.5 1"]
     rows = user.outlast("results", "refs", "--json").json
     assert [row["params"] for row in rows] == [{"ref": "two"}, {"ref": "one"}]
+    for cell, tag in ((1, "one"), (2, "two")):
+        known = subprocess.run(
+            ["git", "rev-parse", f"{tag}^{{commit}}"], cwd=repository, capture_output=True, text=True
+        )
+        shown = user.outlast("show", f"refs.{cell}").out
+        assert f"from {repository}@{tag}, commit {known.stdout[:12]}" in shown, "its own commit"
+    user.write("ref.json", '{"lr": [1, 2], "ref": 3}')
+    taken = user.outlast(*words[:3], "--sweep", "ref.json", "train.py")
+    assert taken.code == 2 and "key `ref`" in taken.err
 
     bundles = sorted(path.name for path in (user.home / "bundles").iterdir())
     assert user.outlast("prune", "--yes").code == 0

@@ -83,6 +83,7 @@ def test_a_cell_is_named_by_its_sweep_and_its_number(swept: User) -> None:
         (("results", "lr", "--metric", "nix"), "they have logged `loss`, `rate`"),
         (("results", "lr", "--csv", "--json"), "two forms of the same"),
         (("pull", "lr", "*.bin"), "no file of sweep `lr` fits `*.bin`"),
+        (("pull", "lr", "7"), "sweep `lr` has no cell 7: it has 6"),
         (("pull", "lr", "--checkpoint", "77"), "no cell of sweep `lr` has checkpoint `77`"),
     ],
 )
@@ -158,6 +159,8 @@ def test_pull_takes_a_pattern_for_all_cells_or_for_one(swept: User) -> None:
     assert one["files"] == ["3/outputs/model.txt"]
     single = swept.outlast("pull", "lr.3", "--to", "single", "--json").json
     assert "outputs/model.txt" in single["files"]
+    numbered = swept.outlast("pull", "lr", "3", "--to", "numbered", "--json").json
+    assert numbered["job"] == "lr.3" and numbered["files"] == single["files"]
 
 
 def test_checkpoints_of_a_sweep_are_those_of_its_cells(swept: User) -> None:

@@ -30,7 +30,7 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
 
     What is there already with the same content is skipped; every byte is compared with what was committed.
     """
-    from outlast.jobs.find import find
+    from outlast.jobs.find import cell_of, find
     from outlast.jobs.pull import pull
     from outlast.jobs.sweep_parts import is_sweep
     from outlast.jobs.sweep_pull import pull_cells
@@ -40,6 +40,9 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
         pattern, job = job, None  # no job is called like that: it is a pattern, for the newest one
     world = system_world()
     found = find(world, job, home)
+    if pattern.isdecimal() and is_sweep(found):
+        found = cell_of(found, int(pattern))  # as `show` and `logs` name a cell
+        pattern = ""
     begun_at = world.clock.monotonic()
     with shown_progress() as on_progress:
         verb = pull_cells if is_sweep(found) else pull

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,23 @@ CELLS_SHOWN_MAX = 20
 KEYS_SHOWN_MAX = 8
 
 
+def check_every_commit(world: World, request: Asked, cells: SweepAsked, refs: Mapping[str, str]) -> None:
+    """Keys against the script's flags, which another commit may have others of."""
+    from outlast.jobs.sweep_check import check_flags
+
+    for git in refs.values() or (request.git,):
+        check_flags(world, replace(request, git=git), cells)
+
+
 def sources_of(
-    world: World, request: Asked, first: Plan, refs: tuple[str, ...], on_progress: OnProgress = silent
+    world: World, request: Asked, first: Plan, refs: Mapping[str, str], on_progress: OnProgress = silent
 ) -> tuple[Source, ...]:
+    """The code of each commit; that of the first is shipped already."""
     from outlast.folder.sweep_records import Source
     from outlast.jobs.plan import plan
 
-    url = request.git.rpartition("@")[0]
-    plans = [first, *(plan(world, replace(request, git=f"{url}@{ref}"), on_progress=on_progress) for ref in refs[1:])]
+    others = list(refs.values())[1:]
+    plans = [first, *(plan(world, replace(request, git=one), on_progress=on_progress) for one in others)]
     return tuple(
         Source(ref, planned.packed.commit, planned.spec.bundle) for ref, planned in zip(refs, plans, strict=True)
     )
@@ -72,16 +82,16 @@ def _few(words: list[str]) -> list[str]:
     return words if hidden <= 0 else [*words[:KEYS_SHOWN_MAX], f"{hidden} more"]
 
 
-def rehearse_sweep(world: World, request: Asked, cells: SweepAsked, refs: tuple[str, ...], *, as_json: bool) -> int:
+def rehearse_sweep(world: World, request: Asked, cells: SweepAsked, refs: Mapping[str, str], *, as_json: bool) -> int:
     """What would be submitted, and the first of the cells that would be new."""
     from outlast.cli.rehearsal import rehearse
     from outlast.jobs.plan import plan
     from outlast.jobs.submit import Submitted
     from outlast.jobs.sweep import count_cells, look_again, submit_again, submit_sweep
-    from outlast.jobs.sweep_check import check_flags, with_workers
+    from outlast.jobs.sweep_check import with_workers
 
     count_cells(cells)
-    check_flags(world, request, cells)
+    check_every_commit(world, request, cells, refs)
     found: dict[str, Any] = {}
 
     def verb(world: World, request: Asked) -> Submitted:

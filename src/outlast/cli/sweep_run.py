@@ -13,7 +13,7 @@ from outlast.cli.run_words import say_plan
 from outlast.cli.sweep_again import check_running, chosen_rerun, ended_words
 from outlast.cli.sweep_follow import follow_sweep
 from outlast.cli.sweep_options import SWEEP_ONLY
-from outlast.cli.sweep_plan import rehearse_sweep, say_cells, sources_of
+from outlast.cli.sweep_plan import check_every_commit, rehearse_sweep, say_cells, sources_of
 from outlast.cli.target_options import asked
 from outlast.cli.terminal import put_json, say
 from outlast.cli.words import count
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CELLS_ASKED_ABOVE = 200
 USD_PER_HOUR_ASKED_ABOVE = 10.0
-_REFS = re.compile(r"(.+)@\{([^{}]+)\}")
+_REFS = re.compile(r"(?P<url>.+)@\{(?P<refs>[^{}]+)\}(?P<below>:.*)?", re.DOTALL)
 
 
 def is_sweep(given: dict[str, Any]) -> bool:
@@ -89,9 +89,7 @@ def _request(world: World, target: str, given: dict[str, Any], cells: SweepAsked
     """A sweep's name is its id: the same one again is the same sweep."""
     refs = _refs(given)
     if refs:
-        url = _REFS.fullmatch(given["git"])
-        assert url is not None
-        given = {**given, "git": f"{url[1]}@{refs[0]}"}
+        given = {**given, "git": next(iter(refs.values()))}
     given = {**given, **_named(given)}
     return replace(asked(world, target, given), cells=cells.cells)
 
@@ -111,20 +109,26 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
     return {"name": group if name is None and len(group) <= NAME_LENGTH_MAX else name, "job_id": group}
 
 
-def _refs(given: dict[str, Any]) -> tuple[str, ...]:
+def _refs(given: dict[str, Any]) -> dict[str, str]:
+    """Of `URL@{A,B}`: each commit's name, and where it is to be had."""
     found = _REFS.fullmatch(given.get("git") or "")
-    return tuple(dict.fromkeys(ref.strip() for ref in found[2].split(",") if ref.strip())) if found else ()
+    if found is None:
+        return {}
+    names = [name.strip() for name in found["refs"].split(",") if name.strip()]
+    if not names:
+        raise UsageError(f"`--git {given['git']}` names no commit", hint=f"`--git '{found['url']}@{{main,v1.2}}'`")
+    return {name: f"{found['url']}@{name}{found['below'] or ''}" for name in names}
 
 
-def _submit(world: World, request: Asked, cells: SweepAsked, *, yes: bool, at: tuple[str, ...]) -> Job | None:
+def _submit(world: World, request: Asked, cells: SweepAsked, *, yes: bool, at: dict[str, str]) -> Job | None:
     """The sweep, also where nothing of it is missing; None: nobody wanted it."""
     from outlast.jobs.plan import plan
     from outlast.jobs.sweep import count_cells, look_again, submit_again, submit_sweep
-    from outlast.jobs.sweep_check import check_flags, with_workers
+    from outlast.jobs.sweep_check import with_workers
 
     count_cells(cells)
     begun_at = world.clock.monotonic()
-    check_flags(world, request, cells)
+    check_every_commit(world, request, cells, at)
     with shown_progress() as on_progress:
         planned = plan(world, request, on_progress=on_progress)
         if at:

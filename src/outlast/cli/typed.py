@@ -131,6 +131,9 @@ class CommandLine:
 
     def _behind_target(self, words: list[Word], at: int, args: list[str]) -> UsageError:
         target, behind = words[at].tokens[0], words[at + 1 :]
+        unbraced = self._unbraced(words, at, args)
+        if unbraced is not None:
+            return unbraced
         ours = [word for word in behind if word.ours]
         theirs = [*_flat(word for word in behind if not word.ours), *args]
         right = [
@@ -144,6 +147,25 @@ class CommandLine:
         return UsageError(
             f"`{behind[0].tokens[0]}` stands behind the target `{target}`",
             state="options of outlast stand before the target, arguments of the target behind `--`",
+            hint=f"`{quoted(right)}`",
+        )
+
+    def _unbraced(self, words: list[Word], at: int, args: list[str]) -> UsageError | None:
+        """`--git URL@{A,B}` without quotes: the shell has made several words of it."""
+        git = next((word.tokens for word in words[:at] if word.tokens[0] == "--git" and len(word.tokens) == 2), None)
+        url = git[1].rpartition("@")[0] if git is not None else ""
+        if git is None or not url or not words[at].tokens[0].startswith(f"{url}@"):
+            return None
+        rest = list(words)
+        refs = [git[1][len(url) + 1 :]]
+        while len(rest) > at and rest[at].tokens[0].startswith(f"{url}@"):
+            refs.append(rest.pop(at).tokens[0][len(url) + 1 :])
+        whole = f"{url}@{{{','.join(refs)}}}"
+        before = [token if token != git[1] else whole for token in _flat(rest[:at])]
+        right = ["outlast", self._command, *before, *_flat(rest[at:]), *(["--", *args] if args else [])]
+        return UsageError(
+            f"`{whole}` was taken apart by the shell, for which braces have a meaning of their own",
+            state="nothing was started",
             hint=f"`{quoted(right)}`",
         )
 

@@ -102,6 +102,11 @@ class ClaimedCell(CellFolder):
 
 def cell_spec(spec: Spec, cells: Cells, cell: int, trial: Trial | None) -> Spec:
     """What a cell would say if it were a job of its own."""
+    provenance, source = spec.provenance, cells.commit(cell)
+    if source is not None:  # the sweep's own is that of its first commit
+        url, _, behind = provenance.directory.rpartition("@")
+        below = "".join(behind.partition(":")[1:])
+        provenance = replace(provenance, commit=source.commit, directory=f"{url}@{source.ref}{below}")
     return replace(
         spec,
         job=cell_id(spec.job, cell),
@@ -110,6 +115,7 @@ def cell_spec(spec: Spec, cells: Cells, cell: int, trial: Trial | None) -> Spec:
         workers=1,
         args=cells.args(cell, trial.params if trial is not None else None),
         bundle=cells.bundle(cell) or spec.bundle,
+        provenance=provenance,
         notify=(),
         env={**spec.env, "OUTLAST_SWEEP": spec.job, "OUTLAST_CELL": str(cell)},
     )

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from outlast.folder.sweep_records import Grid
+from outlast.folder.sweep_records import Grid, Source
 from outlast.spec.spec import Sweep
 from outlast.spec.sweep.expand import Expansion, expansion
 from outlast.spec.sweep.flags import to_flags
@@ -66,6 +66,11 @@ class Cells:
         grid, index = self._place(cell)
         return self._source(grid, index).bundle if grid.sources else ""
 
+    def commit(self, cell: int) -> Source | None:
+        """Which of several commits is the cell's."""
+        grid, index = self._place(cell)
+        return self._source(grid, index) if grid.sources else None
+
     def words(self) -> list[str]:
         """For labels: `--key=value` of what all cells are given alike, `--key` of what differs from one to another."""
         configs = 0
@@ -124,7 +129,7 @@ class Cells:
         """How many cells the document means for one commit."""
         return max(1, len(self._expansion(grid)))
 
-    def _source(self, grid: Grid, index: int) -> Any:
+    def _source(self, grid: Grid, index: int) -> Source:
         if self._sweep.search:  # each trial with every commit in turn, so that trials may be added
             return grid.sources[index % len(grid.sources)]
         return grid.sources[(index // self._width(grid)) % len(grid.sources)]
