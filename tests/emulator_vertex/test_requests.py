@@ -73,11 +73,22 @@ def test_what_google_refuses_is_refused_with_what_is_wrong(
     assert status == 400 and words in message
 
 
-def test_what_is_not_there_is_said(vertex: Vertex) -> None:
+def test_what_is_not_there_is_said(shared: Vertex) -> None:
+    vertex = shared
     package = {"executorImageUri": "i", "packageUris": ["gs://b/p"], "pythonModule": "m"}
     one = {**spec(), "pythonPackageSpec": package}
     del one["containerSpec"]
-    assert vertex.refused(body(one))[0] == 501
+    machine = spec()["machineSpec"]
+    for document, name in (
+        (body(one), "pythonPackageSpec"),
+        (body(spec(nfsMounts=[{"server": "s", "path": "/", "mountPoint": "m"}])), "nfsMounts"),
+        (body(spec(machineSpec={**machine, "gpuPartitionSize": "1g.10gb"})), "gpuPartitionSize"),
+        (body(persistentResourceId="mine"), "persistentResourceId"),
+        (body(spec(containerSpec={"imageUri": "i", "args": ["--data=/gcs/bucket/data"]})), "/gcs/BUCKET"),
+        (body(spec(containerSpec={"imageUri": "i", "env": [{"name": "A", "value": "/gcs/b"}]})), "/gcs/BUCKET"),
+    ):
+        status, _, message = vertex.refused(document)
+        assert status == 501 and name in message
     assert vertex.refused(body(), path=JOBS.replace("us-central1", "moon-1"))[:2] == (404, "NOT_FOUND")
     assert vertex.refused(body(), path=JOBS.replace("emulated", "other"))[:2] == (403, "PERMISSION_DENIED")
     for number in ("1", "9" * 19, "x"):

@@ -23,7 +23,9 @@ What a test may ask for, each a POST with JSON (`control`):
     /_emulator/vertex/quotas    {"metric": "custom_model_training_nvidia_l4_gpus", "limit": 1, "region": "us-central1"}
     /_emulator/vertex/jobs      GET: what really runs, with its processes, and how often each job has begun again
 
-Durations (`timeout`, `maxWaitDuration`, notices) are scaled by `--time-scale`. What is not here: `/gcs`, TPUs, GPUs, prebuilt images.
+Durations (`timeout`, `maxWaitDuration`, notices) are scaled by `--time-scale`. What is not here is answered with 501 where a request
+names it: Python packages in Google's images, persistent resources, reservations, NFS, buckets at `/gcs`. GPUs and TPUs may be asked
+for, and none is there.
 """
 
 from __future__ import annotations

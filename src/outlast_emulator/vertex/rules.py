@@ -15,6 +15,11 @@ LABELS_MAX = 64
 LABEL_CHARACTERS_MAX = 64
 WEEK_SECONDS = 7 * 24 * 3600.0
 STRATEGIES = ("STRATEGY_UNSPECIFIED", "ON_DEMAND", "LOW_COST", "STANDARD", "SPOT", "FLEX_START")
+ABSENT = ("persistentResourceId", "pscInterfaceConfig")
+ABSENT_OF_POOL = ("pythonPackageSpec", "nfsMounts", "lustreMounts")
+ABSENT_OF_MACHINE = ("gpuPartitionSize", "reservationAffinity")
+"""What a job would be run without, if nobody said so: 501."""
+MOUNTS = "/gcs/"
 _KEY = re.compile(r"[a-z\u00df-\uffff][a-z0-9_\u00df-\uffff-]*")
 _VALUE = re.compile(r"[a-z0-9_\u00df-\uffff-]*")
 _NETWORK = re.compile(r"projects/\d+/global/networks/[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -38,6 +43,9 @@ def checked(body: dict[str, Any]) -> dict[str, Any]:
     for at, pool in enumerate(pools):
         if pool:
             _check_pool(at, pool)
+    for absent in ABSENT:
+        if spec.get(absent):
+            raise _absent(absent)
     _check_scheduling(spec.get("scheduling", {}), pools)
     network = spec.get("network", "")
     if network and not _NETWORK.fullmatch(network):
@@ -62,9 +70,14 @@ def _check_pool(at: int, pool: dict[str, Any]) -> None:
         raise _wrong(f"{where}: {wrong}")
     if ("containerSpec" in pool) == ("pythonPackageSpec" in pool):
         raise _wrong(f"{where} must have either container_spec or python_package_spec.")
-    if "pythonPackageSpec" in pool:
-        raise not_implemented("aiplatform.projects.locations.customJobs.create with pythonPackageSpec")
+    asked = {**{name: pool.get(name) for name in ABSENT_OF_POOL}, **pool["machineSpec"]}
+    absent = [name for name in (*ABSENT_OF_POOL, *ABSENT_OF_MACHINE) if asked.get(name)]
+    if absent:
+        raise _absent(absent[0])
     container = pool["containerSpec"]
+    variables = [str(one.get("value", "")) for one in container.get("env", [])]
+    if any(MOUNTS in word for word in (*container.get("command", []), *container.get("args", []), *variables)):
+        raise _absent(f"`{MOUNTS}BUCKET`: no bucket is mounted")
     if not container.get("imageUri"):
         raise _wrong(f"{where}.container_spec.image_uri is required.")
     environment = container.get("env", [])
@@ -108,6 +121,10 @@ def _check_labels(labels: dict[str, str]) -> None:
 
 def seconds_of(duration: str) -> float:
     return float(duration.removesuffix("s"))
+
+
+def _absent(what: str) -> ApiError:
+    return not_implemented(f"aiplatform.projects.locations.customJobs.create with {what}")
 
 
 def _wrong(message: str) -> ApiError:
