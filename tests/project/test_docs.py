@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from outlast.spec.settings import BY_NAME
 from tests.project.doc_blocks import blocks, fits, run_page, steps
-from tests.project.project_files import ROOT
+from tests.project.project_files import ROOT, SOURCE
 from tests.requests_sent import RECORD
 from tools import check_docs
 
@@ -72,6 +73,15 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 def test_every_setting_is_in_the_guide_to_configuration() -> None:
     text = (ROOT / "docs" / "guides" / "configuration.md").read_text()
     assert [name for name in BY_NAME if f"`{name}`" not in text] == []
+
+
+def test_every_variable_that_a_trainer_is_said_to_see_stands_in_the_program() -> None:
+    guide = (ROOT / "docs/guides/configuration.md").read_text()
+    table = guide.partition("## What the trainer sees")[2].partition("Which Python")[0]
+    promised = set(re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)+)[=<`]", table))
+    program = "".join(path.read_text() for path in SOURCE.rglob("*.py"))
+    assert len(promised) > 15
+    assert {name for name in promised if not re.search(rf"\b{name}\b", program)} == set()
 
 
 def test_the_runner_takes_commands_apart() -> None:
