@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+
+TYPE_CHECKING = False  # as in `typing`, whose import alone takes longer than a short command
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class Clock(Protocol):
@@ -11,11 +16,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since 1970 by this machine's own clock: for people to read, never to decide between two machines."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds that only go forward; shared by all processes of one boot, meaningless beyond it."""
-        ...
 
     def sleep(self, seconds: float) -> None: ...
 

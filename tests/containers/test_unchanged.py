@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from outlast.container.presence import are_there
 from outlast.container.unchanged import command_key, stamps_of
+from outlast.errors import Unreachable
 from tests.cli.user import Said, User
 from tests.containers.registry_server import serving
 
@@ -88,6 +90,28 @@ def test_an_image_that_is_gone_from_its_registry_is_pushed_again(project: User, 
         assert "nothing has changed" not in said.err
         assert said.out == image
         assert forgetful.inspect(image.strip())["Layers"]
+
+
+def test_another_project_of_gclouds_may_mean_another_registry(project: User) -> None:
+    config = project.root / ".config" / "gcloud" / "configurations"
+    config.mkdir(parents=True)
+    built_again(project)
+
+    (config / "config_default").write_text("[core]\nproject = another\n")
+
+    assert "nothing has changed" not in build(project).err
+
+
+def test_what_a_registry_does_not_say_at_once_is_asked_by_its_client(tmp_path: Path) -> None:
+    with serving(tmp_path / "here") as server:
+        named = server.push_base("me/base", "1")
+        digest = server.inspect(named)["Digest"]
+        assert are_there([(server.host, "me/base", "1", digest), (server.host, "me/base", digest, digest)])
+        assert not are_there([(server.host, "me/base", "1", digest), (server.host, "me/base", "2", digest)])
+        localhost = server.host.replace("127.0.0.1", "localhost")
+        assert are_there([(localhost, "me/base", "1", digest)])
+    with pytest.raises(Unreachable):
+        are_there([(server.host, "me/base", "1", digest)])
 
 
 def test_stamps_tell_of_names_contents_and_what_they_cannot_tell(tmp_path: Path) -> None:

@@ -8,13 +8,11 @@ import sys
 
 def main() -> int:
     """The console script. A help page is a file, and printing it imports nothing."""
-    page = _page(sys.argv[1:])
-    if page is not None and sys.stdout is not None:
+    if sys.stdout is not None and sys.stderr is not None:
         try:
-            sys.stdout.write(page)
-            sys.stdout.flush()
-            return 0
-        except OSError as error:
+            if _is_printed(sys.argv[1:]):
+                return 0
+        except (OSError, KeyboardInterrupt) as error:
             from outlast.cli.edge import end_with
 
             return end_with(error)
@@ -25,6 +23,23 @@ def main() -> int:
         # Everything is out; taking a thousand jobs to pieces, object by object, would cost as much as listing them.
         os._exit(code)
     return code
+
+
+def _is_printed(args: list[str]) -> bool:
+    """What can be answered without a parser of command lines."""
+    page = _page(args)
+    if page is not None:
+        sys.stdout.write(page)
+        sys.stdout.flush()
+        return True
+    if args[:2] != ["container", "build"] or "--json" in args:
+        return False
+    from outlast.cli.container_again import build_again
+
+    if build_again(args) is None:
+        return False
+    sys.stdout.flush()
+    os._exit(0)  # nothing is open
 
 
 def _page(args: list[str]) -> str | None:

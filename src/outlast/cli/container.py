@@ -60,7 +60,7 @@ def build_command(target: str, as_json: bool, **given: Any) -> int:
     Base image, packages, each --dir and the code are layers of their own, named by content: what the registry has is not sent again, and
     the same inputs make the same image on every computer. Printed is its name, `HOST/PATH@sha256:...`.
     """
-    from outlast.cli.container_again import Observer
+    from outlast.cli.container_observer import Observer
     from outlast.jobs.container_build import build_image
     from outlast.jobs.world import system_world
 

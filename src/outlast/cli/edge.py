@@ -78,12 +78,6 @@ def _dispatch(args: list[str]) -> int:
         gc.disable()
 
         return list_all(running="--running" in args, as_json="--json" in args)
-    if args[:2] == ["container", "build"] and "--json" not in args:
-        from outlast.cli.container_again import build_again
-
-        seen = build_again(args)
-        if seen is not None:
-            return seen
     from outlast.cli.app import build
 
     code: object = build().main(args=args, prog_name="outlast", standalone_mode=False)

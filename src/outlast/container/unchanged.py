@@ -5,12 +5,22 @@ Whoever is not sure builds: a build of what has not changed pushes nothing, and 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
-from collections.abc import Iterable, Mapping
 
-from outlast.dataclass import dataclass
+try:
+    from _blake2 import (
+        blake2b,
+    )  # `hashlib` brings it with all of OpenSSL: a tenth of what a command takes that finds nothing changed
+except ImportError:  # a Python that is made otherwise
+    from hashlib import blake2b
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+COMMANDS = "commands"
+"""Where it is kept what builds have depended on, beside the layers."""
 
 FILES_MAX = 20_000
 """More are not looked at: then looking costs what it is to save."""
@@ -24,15 +34,13 @@ VOLATILE = frozenset({"_", "SHLVL", "OLDPWD", "COLUMNS", "LINES"})
 """Variables that differ from one command of a shell to the next."""
 
 
-@dataclass(frozen=True)
-class Stamps:
-    digest: str
-    newest_ns: int
+Stamps = tuple[str, int]
+"""(a digest of all stamps, the newest of them in nanoseconds)."""
 
 
 def stamps_of(roots: Iterable[str], files: Iterable[str]) -> Stamps | None:
     """Of everything below the roots, and of single files, there or not. None: nobody can tell."""
-    digest = hashlib.sha256()
+    digest = blake2b(digest_size=32)
     newest = seen = 0
     waiting = [os.path.abspath(root) for root in roots]
     names = list(files)
@@ -69,16 +77,16 @@ def stamps_of(roots: Iterable[str], files: Iterable[str]) -> Stamps | None:
         if not stat.S_ISDIR(status.st_mode):
             newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
             digest.update(_stamp(name, status))
-    return Stamps(digest.hexdigest(), newest)
+    return digest.hexdigest(), newest
 
 
 def _stamp(path: str, status: os.stat_result) -> bytes:
-    fields = (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    return f"{path} {fields}\n".encode(errors="surrogateescape")
+    stamp = f"{path} {status.st_mode} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\n"
+    return stamp.encode(errors="surrogateescape")
 
 
 def command_key(arguments: Iterable[str], directory: str, environ: Mapping[str, str]) -> str:
     """Of a command line as it was typed, where, and with which variables."""
     parts = [directory, *arguments, ""]
     parts += [f"{name}={value}" for name, value in sorted(environ.items()) if name not in VOLATILE]
-    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
+    return blake2b("\0".join(parts).encode(errors="surrogateescape"), digest_size=32).hexdigest()

@@ -1,0 +1,157 @@
+"""What a build of an image depended on, written down so that the same command, typed again, is seen to be the same."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from outlast.clock import SYSTEM
+from outlast.container.kept import Kept
+from outlast.container.unchanged import COMMANDS, SETTLED_NS, Stamps, command_key, stamps_of
+from outlast.spec.user_dir import user_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from outlast.jobs.asked import Asked
+    from outlast.jobs.container_build import Made
+
+SETTINGS_FILES = ("outlast.toml", "pyproject.toml", ".gitignore", ".outlastignore", ".git/index", ".git/info/exclude")
+DECLARATIONS = ("requirements.txt", "pyproject.toml")
+NAME_BYTES_MAX = 1000
+ELSEWHERE = (b"\n-", b"file:", b"../", b"[tool.uv", b" @ ")
+"""In a file that declares packages: something outside of the directory may have a say."""
+
+
+class Observer:
+    """Looks before a build and behind it: what was the same both times is what was built."""
+
+    def __init__(self, arguments: list[str], dirs: tuple[str, ...]) -> None:
+        self._arguments = arguments
+        self._roots = [os.getcwd(), *map(os.path.abspath, dirs), *_packages()]
+        self._files: list[str] = []
+        for name in SETTINGS_FILES:
+            self._files += (os.path.join(parent, name) for parent in _parents(os.getcwd()))
+        self._files += [os.path.abspath(word) for word in arguments if os.path.exists(word)]
+        self._files += [str(user_path(os.environ) / name) for name in ("config.toml", "trusted.json")]
+        self._files += [
+            os.path.expanduser(name) for name in ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore")
+        ]
+        self._files += _google_files()
+        self._before = stamps_of(self._roots, self._files)
+        self._begun_ns = int(SYSTEM.now() * 1e9)
+
+    def remember(self, asked: Asked, made: Made, out: str) -> None:
+        python = made.equipment.interpreter.path if made.equipment is not None else ""
+        before = self._before
+        if before is None or not _serves(asked, made) or stamps_of(self._roots, self._files) != before:
+            return
+        files = [
+            *self._files,
+            python,
+            os.path.realpath(python),
+            os.path.join(os.path.dirname(python), "..", "pyvenv.cfg"),
+        ]
+        stamps = stamps_of(self._roots, files)
+        if stamps is None or not self._is_settled(stamps):
+            return
+        record = _record(made, asked, out)
+        if record is not None:
+            _kept().remember(
+                _name(self._arguments), {**record, "roots": self._roots, "files": files, "digest": stamps[0]}
+            )
+
+    def _is_settled(self, stamps: Stamps) -> bool:
+        return stamps[1] < self._begun_ns - SETTLED_NS
+
+
+def _serves(asked: Asked, made: Made) -> bool:
+    """Whether stamps of files tell all that it depends on."""
+    asking, equipment = asked.container, made.equipment
+    if equipment is None or made.image.built is None or asking.no_cache or asking.needs_builder or asked.git:
+        return False
+    if equipment.frozen or equipment.warnings or (equipment.environment is None and not asking.brings_packages):
+        return False  # what is installed here decides, and no stamp tells of that
+    for name in (*asked.requirements, *DECLARATIONS):
+        try:
+            with open(os.path.join(asked.directory, name), "rb") as file:
+                text = b"\n" + file.read()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+        if any(word in text for word in ELSEWHERE):
+            return False
+    return True
+
+
+def _record(made: Made, asked: Asked, out: str) -> dict[str, Any] | None:
+    from outlast.container.build import TAG_SECONDS, is_here
+    from outlast.container.reference import parse_reference
+
+    built, inputs = made.image.built, made.image.inputs
+    if built is None or inputs is None:
+        return None
+    image, base = parse_reference(built.reference), inputs.base
+    shown = [f"Image `{built.reference}`", f"  on `{built.base}`"]
+    return {
+        "image": {
+            "host": image.host,
+            "path": image.path,
+            "digest": image.digest,
+            "wanted": [*inputs.tags] or [image.digest],
+        },
+        "base": {
+            "host": base.host,
+            "path": base.path,
+            "wanted": base.wanted,
+            "digest": base.digest or built.base_tag,
+            "is_here": is_here(base.host),
+            "until_at": float("inf") if base.digest else SYSTEM.now() + TAG_SECONDS,
+        },
+        "layers": built.layers,
+        "said": shown,
+        "out": out,
+    }
+
+
+def _parents(directory: str) -> list[str]:
+    found = [directory]
+    while (above := os.path.dirname(found[-1])) != found[-1]:
+        found.append(above)
+    return found
+
+
+def _google_files() -> list[str]:
+    """What decides whose registry it is, where nobody has named one."""
+    config = os.environ.get("CLOUDSDK_CONFIG") or os.path.expanduser("~/.config/gcloud")
+    found = [os.path.join(config, name) for name in ("active_config", "application_default_credentials.json")]
+    name = os.environ.get("CLOUDSDK_ACTIVE_CONFIG_NAME") or ""
+    try:
+        with open(found[0]) as file:
+            name = name or file.read(NAME_BYTES_MAX).strip()
+    except (OSError, ValueError):
+        pass  # then it is the default one
+    found.append(os.path.join(config, "configurations", f"config_{name or 'default'}"))
+    key = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+    return [*found, key] if key else found
+
+
+def _packages() -> list[str]:
+    """What the agent in an image is made of."""
+    from importlib.util import find_spec
+
+    from outlast.bundle.agent import NEEDED, WELCOME
+
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found = [find_spec(name) for name in (*NEEDED, *WELCOME)]
+    return [here, *(os.path.dirname(one.origin) for one in found if one is not None and one.origin is not None)]
+
+
+def _kept() -> Kept:
+    path: Path = user_path(os.environ).absolute()
+    return Kept(path / "cache")
+
+
+def _name(arguments: list[str]) -> str:
+    return f"{COMMANDS}/{command_key(arguments, os.getcwd(), os.environ)}"
