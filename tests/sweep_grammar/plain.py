@@ -50,6 +50,43 @@ def flags(cell: dict[str, Any]) -> list[str]:
     return words
 
 
+def is_legal(document: Any) -> bool:
+    """Every rule once more, as a yes or no."""
+    if isinstance(document, list):
+        return all(is_legal(one) for one in document)
+    if not isinstance(document, dict):
+        return False
+    names: list[str] = []
+    for key, value in document.items():
+        own = names_in(key)
+        if not own or not is_legal_value(value):
+            return False
+        names += own
+        if key[0] == "[":
+            if not isinstance(value, list) or not value:
+                return False
+            many = value if isinstance(value[0], list) else [value]
+            if not all(isinstance(one, list) and len(one) == len(own) for one in many):
+                return False
+    return len(set(names)) == len(names)
+
+
+def names_in(key: str) -> list[str]:
+    """Empty: it is no key."""
+    inner = key[1:-1] if key[:1] == "[" and key[-1:] == "]" and len(key) > 1 else None
+    names = [key] if inner is None else [name.strip() for name in inner.split(",")]
+    wrong = any(not name or "\0" in name or any(one.isspace() or one in ",[]" for one in name) for name in names)
+    return [] if wrong else names
+
+
+def is_legal_value(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(is_legal_value, value))
+    if isinstance(value, str):
+        return "\0" not in value
+    return isinstance(value, (bool, int)) or (isinstance(value, float) and value - value == 0)
+
+
 NAMES = st.sampled_from(["a", "lr", "batch_size", "no-aug", "x.y", "é", "K=1", "-d", "{b}", '"q"', "0", "long" * 9])
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
 SCALARS = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXTS)
@@ -77,3 +114,39 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
 
 
 DOCUMENTS = st.recursive(tables(), lambda inner: st.lists(inner, max_size=3), max_leaves=4)
+
+ANY_KEYS = st.one_of(
+    NAMES,
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "a b",
+            "a,b",
+            "[a",
+            "a]",
+            "[]",
+            "[a,]",
+            "[[a]]",
+            " [a]",
+            "[a,a]",
+            "[a,b]",
+            "[ lr , a ]",
+            "[0]",
+            "a\0",
+            "\u00a0",
+        ]
+    ),
+    st.text("ab[], \t", max_size=6),
+)
+ANY_VALUES = st.recursive(
+    st.one_of(SCALARS, st.none(), st.floats(), st.sampled_from(["\0", {}, {"log": [1, 2]}])),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=6,
+)
+ANY_DOCUMENTS = st.recursive(
+    st.one_of(st.dictionaries(ANY_KEYS, ANY_VALUES, max_size=3), tables(), SCALARS, st.none()),
+    lambda inner: st.lists(inner, max_size=2),
+    max_leaves=4,
+)
+"""Right ones and wrong ones."""

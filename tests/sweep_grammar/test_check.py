@@ -49,7 +49,7 @@ def check(document: Any, *args: str) -> None:
 def refused(document: Any, *args: str) -> UsageError:
     with pytest.raises(UsageError) as caught:
         check(document, *args)
-    assert "`grid.json`" in caught.value.message and "`train.py`" in caught.value.message + caught.value.hint
+    assert ("`grid.json`" in caught.value.message or args) and "`train.py`" in caught.value.message + caught.value.hint
     return caught.value
 
 
@@ -64,7 +64,7 @@ def runs(tmp_path: Path, document: Any) -> list[subprocess.CompletedProcess[str]
 
 
 GOOD = [
-    {"learning_rate": [0.1, 1e-5, 3]},
+    {"learning_rate": [0.1, 1e-5, 3, -2, -0.5, -1e-05], "name": ["-1e-05", "-.5", "-x y", "-"]},
     {"layers": [[64, 32], [], 3], "fast": [True, False], "depth": [1, "none"], "seed": -4},
     {"no-augment": [True, False], "no-fast": True},
     {"where": "a/b", "name": ["none", "x y", 3], "split": "b", "train_steps": 5, "checkpoint-steps": 2},
@@ -96,6 +96,7 @@ def test_what_passes_is_what_the_script_takes(tmp_path: Path, document: Any) -> 
         ({"seed": "none"}, "is no value of `--seed`", "a whole number"),
         ({"learning_rate": True}, "`true` gives `--learning_rate` alone", "value"),
         ({"augment": 1}, "which is `true` or `false`", "`true`, `false`"),
+        ({"name": ["a", "-x"]}, '`"-x"` begins with a dash', "`-- --name=-x`"),
         ({"fast": "true"}, "which is `true` or `false`", "`true`, `false`"),
     ],
 )
@@ -103,6 +104,14 @@ def test_what_is_refused_is_what_the_script_would_refuse(tmp_path: Path, documen
     error = refused(document)
     assert said in error.message and hint in error.hint
     assert any(run.returncode == 2 for run in runs(tmp_path, document))
+
+
+def test_a_flag_that_all_cells_are_given_is_one_that_the_script_has() -> None:
+    error = refused({"seed": [1, 2]}, "--nme", "x")
+    assert "`-- --nme`: `train.py` has no such flag; there are `learning-rate`" in error.message
+    assert error.hint == "did you mean `name`?"
+    for args in (("--name", "x"), ("--no-augment",), ("--depth=3",), ("--name", "--x y"), ("-v",), ("--help",)):
+        check({"seed": [1, 2]}, *args)
 
 
 def test_a_list_in_a_list_is_a_list_to_the_script(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
+from outlast.errors import UsageError
 from outlast.spec.sweep.expand import expansion
 from outlast.spec.sweep.flags import to_flags
 from tests.sweep_grammar import plain
@@ -28,6 +29,19 @@ def test_the_cells_are_those_of_the_plain_implementation(document: Any) -> None:
     assert typed(found) == typed(wanted)
     assert len(found) == found.cell_count == len(wanted)
     assert bool(found) == bool(wanted)
+
+
+@settings(UNHURRIED, max_examples=400)
+@given(plain.ANY_DOCUMENTS)
+def test_what_the_plain_implementation_refuses_is_refused_and_nothing_else(document: Any) -> None:
+    try:
+        found = expansion(document, "grid.json")
+    except UsageError as error:
+        assert not plain.is_legal(document), error.message
+        assert "`grid.json`" in error.message and error.hint
+    else:
+        assert plain.is_legal(document)
+        assert typed(found) == typed(plain.expand(document))
 
 
 @UNHURRIED

@@ -123,7 +123,6 @@ def test_a_comma_behind_the_last_item_is_read_and_any_other_is_not(tmp_path: Pat
         ("g.json", '# c\n/* d\n */ {"a": [1, 2}', "line 3, column 16"),
         ("g.json", "{'a': 1}", "line 1, column 2"),
         ("g.json", '{"a": 1, "a": 2}', "the key `a` stands in one object twice"),
-        ("g.json", '{"a": NaN}', "`NaN` is no number"),
         ("g.json", '{"a": 1} x', "extra data"),
         ("g.json", '{"a": "x\n"}', "line 1"),
         ("g.json", "[" * 100_000, "cannot be read"),
@@ -141,6 +140,13 @@ def test_a_comma_behind_the_last_item_is_read_and_any_other_is_not(tmp_path: Pat
 )
 def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, name: str, text: str | bytes, said: str) -> None:
     assert said in refused(tmp_path / name, text).message
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_number_that_is_none_is_told_with_its_key(tmp_path: Path, number: str) -> None:
+    document = read(tmp_path / "g.json", f'[{{"a": 1}}, {{"b": [1, {number}]}}]')
+    with pytest.raises(UsageError, match=r"`g.json`, config 2, key `b`: `-?(NaN|Infinity)` is no number that JSON has"):
+        expansion(document, "g.json")
 
 
 def test_toml_writes_a_list_of_configurations_as_tables(tmp_path: Path) -> None:

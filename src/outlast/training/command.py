@@ -6,6 +6,7 @@ import argparse
 import functools
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ MODES = ("train", "evaluate")
 CHANGEABLE = ("train_steps", "checkpoint_steps", "job_dir", "mode")
 """What may differ from one attempt to the next without changing what is trained."""
 
+NEGATIVE_NUMBER = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$|-inf$")
 _COMMON: dict[str, tuple[Any, str]] = {
     "mode": (str, "train|evaluate"),
     "job_dir": (str, "keep checkpoints, metrics and outputs here when not in a job"),
@@ -144,6 +146,9 @@ def _parser(function: Callable[..., Any], flags: Sequence[Flag]) -> argparse.Arg
     about = inspect.getdoc(function) or ""
     parser = argparse.ArgumentParser(
         description=about, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser._negative_number_matcher = (
+        NEGATIVE_NUMBER  # its own takes `-1e-05`, as Python writes a small number, for a flag
     )
     own = {flag.name for flag in flags}
     mine = parser.add_argument_group("flags of this trainer") if flags else parser

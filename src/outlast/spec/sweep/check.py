@@ -26,10 +26,20 @@ def check_keys(cells: Expansion | Space, trainer: Trainer, where: str, script: s
         if flag is None:
             raise _unknown(key, trainer, place.at(key), script)
         _check_values(key, flag, _values(cells, key), place.at(key), script)
-    given = {word.partition("=")[0].lstrip("-") for word in args if word.startswith("--")}
+    given = _given(args, trainer, script)
     groups = {tuple(grid.names()) for grid in cells.grids} if isinstance(cells, Expansion) else {cells.names()}
     for names in sorted(groups):
         _check_whole(names, given, trainer, place, script)
+
+
+def _given(args: Sequence[str], trainer: Trainer, script: str) -> set[str]:
+    """The flags among the arguments that all cells are given; one that the script has not would fail every cell."""
+    words = [word for word in args if word.startswith("--") and " " not in word]
+    given = {word[2:].partition("=")[0] for word in words[: words.index("--") if "--" in words else None]}
+    for name in sorted(given - {"help"}):
+        if trainer.flag(name) is None:
+            raise _unknown(name, trainer, Place(f"-- --{name}"), script)
+    return given
 
 
 def check_against_target(
@@ -83,6 +93,11 @@ def _check_values(key: str, flag: TrainerFlag, values: Sequence[Any], place: Pla
                 f"{written(value)} is no value of `--{flag.shown}`, which is {_kind_words(flag.kind)} in `{script}`",
                 f"write {_kind_words(flag.kind)}",
             )
+        if _looks_like_a_flag(str(value)):
+            raise place.error(
+                f"{written(value)} begins with a dash, and `{script}` would take it for a flag",
+                f"`-- --{flag.shown}={value}` gives it to every cell",
+            )
 
 
 def _check_truths(key: str, flag: TrainerFlag, values: Sequence[Any], place: Place, script: str) -> None:
@@ -108,6 +123,17 @@ def _is_of(flag: TrainerFlag, value: Any) -> bool:
     except ValueError:
         return flag.optional and str(value).lower() == "none"
     return True
+
+
+def _looks_like_a_flag(text: str) -> bool:
+    """As a parser of command lines sees it: negative numbers, and what has a space in it, are values."""
+    if not text.startswith("-") or text == "-" or " " in text:
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 def _kind_words(kind: str) -> str:

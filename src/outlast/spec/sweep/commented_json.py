@@ -18,7 +18,7 @@ HINT = "a sweep is JSON: text in double quotes, comments behind `#` or `//`; `*.
 def read_commented_json(text: str, where: str) -> Any:
     """`where` is what it is called in errors; their lines and columns are those of the text itself."""
     try:
-        return json.loads(_bare(text), object_pairs_hook=_pairs, parse_constant=_refuse)
+        return json.loads(_bare(text), object_pairs_hook=_pairs)  # NaN is refused by the grammar, which knows its key
     except json.JSONDecodeError as error:
         raise UsageError(
             f"`{where}` line {error.lineno}, column {error.colno}: {_words(error, text)}", hint=HINT
@@ -28,17 +28,11 @@ def read_commented_json(text: str, where: str) -> Any:
             f"`{where}`: the key {shown(str(error))} stands in one object twice",
             hint="a parameter stands in one key only",
         ) from None
-    except _NoNumber as error:
-        raise UsageError(f"`{where}`: `{error}` is no number that JSON has", hint='write it as text: `"inf"`') from None
     except (RecursionError, ValueError) as error:
         raise UsageError(f"`{where}` cannot be read: {error}", hint=HINT) from error
 
 
 class _Twice(Exception):
-    pass
-
-
-class _NoNumber(Exception):
     pass
 
 
@@ -69,10 +63,6 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in items]
         raise _Twice(next(key for key in keys if keys.count(key) > 1))
     return found
-
-
-def _refuse(text: str) -> Any:
-    raise _NoNumber(text)
 
 
 def _words(error: json.JSONDecodeError, text: str) -> str:

@@ -162,7 +162,7 @@ def require_value(value: Any, place: Place, depth: int = 0) -> None:
         _require_text(value, place)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise place.error(f"{value} is no number that JSON has", 'write it as text: `"inf"`')
+            raise place.error(f"{written(value)} is no number that JSON has", f'write it as text: `"{value}"`')
     elif isinstance(value, dict):
         raise place.error(
             f"{written(value)} is {kind_of(value)}",
