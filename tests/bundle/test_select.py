@@ -473,6 +473,10 @@ def test_an_unreadable_directory_is_named(plain: Working, monkeypatch: pytest.Mo
     assert set(plain.shipped()) == {".outlastignore", "train.py"}
 
 
+def test_a_machine_to_work_on_needs_no_files(working: Working) -> None:
+    assert working.unpacked(working.pack(may_be_empty=True)) == {}
+
+
 def test_nothing_to_ship_is_an_error_that_says_so(working: Working) -> None:
     with pytest.raises(UsageError, match="nothing to ship"):
         working.pack()

@@ -52,8 +52,23 @@ class Working:
         self.git("commit", "-q", "--allow-empty", "-m", "all")
         return self.git("rev-parse", "HEAD")
 
-    def pack(self, *, store: Store | None = None, extra: tuple[Path, ...] = (), target: Target | None = None) -> Packed:
-        return pack(store or self.store, self.directory, extra=extra, cache=self.cache, clock=SYSTEM, target=target)
+    def pack(
+        self,
+        *,
+        store: Store | None = None,
+        extra: tuple[Path, ...] = (),
+        target: Target | None = None,
+        may_be_empty: bool = False,
+    ) -> Packed:
+        return pack(
+            store or self.store,
+            self.directory,
+            extra=extra,
+            cache=self.cache,
+            clock=SYSTEM,
+            target=target,
+            may_be_empty=may_be_empty,
+        )
 
     def pack_anew(self) -> Packed:
         """With nothing remembered, into an empty home: what a bundle must be, however much is remembered."""

@@ -20,11 +20,11 @@ SHOWN = "/srv/wheels"
 ANN = "ann@example.com"
 
 
-def ready(emulator: Running, root: Path) -> User:
-    """With the role that `outlast init` gives to a member, and no right beyond it."""
+def ready(emulator: Running, root: Path, *more: str) -> User:
+    """With the role that `outlast init` gives to a member, and no right beyond it; `more`: other words for init."""
     one = User(root, dict(emulator.variables))
     one.work.mkdir(parents=True)
-    done = one.outlast("init", "--yes", "--no-check", "--member", ANN)
+    done = one.outlast("init", "--yes", "--no-check", "--member", ANN, *more)
     assert done.code == 0, done.err
     key = root / "ann.json"
     key.write_bytes(emulator.call("POST", "/_emulator/iam/users", {"email": ANN}).body)

@@ -9,7 +9,8 @@ import pytest
 
 from outlast_emulator.testing import Running, running
 from tests.cli.user import User, end_processes
-from tests.compute.renting import listed, ready, rented, wait_until
+from tests.compute.renting import ANN, listed, ready, rented, wait_until
+from tests.gcloud import need_gcloud
 
 TIME_SCALE = 0.02
 
@@ -22,7 +23,7 @@ def emulator(tmp_path: Path) -> Iterator[Running]:
 
 @pytest.fixture
 def user(emulator: Running, tmp_path: Path) -> Iterator[User]:
-    one = ready(emulator, tmp_path / "ada")
+    one = ready(emulator, tmp_path / "ada", "--ssh")
     yield one
     end_processes(one)
 
@@ -42,6 +43,34 @@ def test_a_rented_machine_to_work_on_says_how_to_enter_and_goes_when_nobody_come
     assert "`outlast ssh bench` enters it" in ran.err
     assert "this machine waits for you: `outlast ssh bench`" in ran.out
     wait_until(lambda: not rented(emulator), "the machine is gone")
+
+
+def test_a_member_gets_into_a_rented_machine_and_lands_in_the_job_with_its_environment(
+    emulator: Running, user: User, tmp_path: Path
+) -> None:
+    """By gcloud, through the tunnel, to an sshd whose accounts Google's agent makes; where only `init --ssh` lets the tunnel in."""
+    need_gcloud()
+    assert emulator.call("DELETE", "/compute/v1/projects/emulated/global/firewalls/default-allow-ssh").status == 200
+    token = emulator.call("POST", "/_emulator/iam/tokens", {"email": ANN}).json()["access_token"]
+    user.env |= {"CLOUDSDK_AUTH_ACCESS_TOKEN": token, "CLOUDSDK_CONFIG": str(tmp_path / "gcloud")}
+    user.write("notes.txt", "it's mine\n")
+    assert user.outlast("run", "--on", "compute", "--shell", "--linger", "1h", "--job-id", "desk", "--detach").code == 0
+    wait_until(lambda: "waits for you" in user.outlast("logs", "desk").out, "it waits")
+    said: list[str] = []
+
+    def visited() -> bool:
+        """gcloud gives a new key a minute to get there, and then says: try again."""
+        asked = "cat notes.txt; printf '%s|' \"$OUTLAST_JOB\" 'a  b' $(id -un); exit 7"
+        visit = user.outlast("ssh", "desk", "--", asked)
+        said.append(visit.out)
+        return visit.code == 7
+
+    wait_until(visited, "somebody gets in")
+    assert said[-1].endswith("it's mine\ndesk|a  b|root|")  # after what ssh-keygen says
+    words = user.outlast("ssh", "desk", "--", "printf", "%s|", "a  b", "$HOME", ";false")
+    assert (words.code, words.out) == (0, "a  b|$HOME|;false|"), words.err
+    assert user.outlast("stop", "desk").code == 0
+    assert not rented(emulator)
 
 
 def test_a_machine_to_work_on_is_there_while_somebody_is(tmp_path: Path) -> None:

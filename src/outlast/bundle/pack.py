@@ -55,6 +55,7 @@ def pack(
     given: Sequence[Path] = (),
     apart: Sequence[bytes] = (),
     plain: bool = False,
+    may_be_empty: bool = False,
     on_progress: OnProgress = silent,
 ) -> Packed:
     """Ships the directory as it is now. With a target, it must be among what is shipped, and what it and `args` name is looked for too.
@@ -74,7 +75,7 @@ def pack(
             assert seen.before is not None
             kept = seen.before
         else:
-            kept = _ship(seen, store, contents, memory)
+            kept = _ship(seen, store, contents, memory, may_be_empty=may_be_empty)
             if not seen.as_before or seen.before is None or kept.commit != seen.before.commit:
                 memory.keep(seen.name, kept)
     left_out = [LeftOut(*one) for one in kept.left_out]
@@ -111,10 +112,10 @@ def _is_there(seen: Seen, store: Store, contents: Contents) -> bool:
     return find_record(store, contents, before.digest) is not None
 
 
-def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory) -> Kept:
+def _ship(seen: Seen, store: Store, contents: Contents, memory: Memory, *, may_be_empty: bool) -> Kept:
     before = seen.before
     if seen.fresh is not None:
-        _check_files(seen.tree.files(), seen.directory)
+        _check_files(seen.tree.files(), seen.directory, may_be_empty=may_be_empty)
     if (
         before is not None
         and seen.fresh is None
@@ -171,8 +172,8 @@ def _checked(directory: Path) -> Path:
     return directory
 
 
-def _check_files(files: Mapping[bytes, File], directory: Path) -> None:
-    if not files:
+def _check_files(files: Mapping[bytes, File], directory: Path, *, may_be_empty: bool) -> None:
+    if not files and not may_be_empty:
         raise nothing_to_ship(directory)
     problem = excess_of(files)
     if problem:

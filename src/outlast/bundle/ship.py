@@ -130,7 +130,7 @@ def _drop_refused(seen: Seen) -> None:
     tree = seen.tree
     seen.left_out += [LeftOut(os.fsdecode(tree.paths[row]), tree.sizes[row], CREDENTIAL) for row in seen.refused]
     tree.drop(seen.refused)
-    if not tree.paths:
+    if seen.refused and not tree.paths:
         raise nothing_to_ship(seen.directory)
 
 

@@ -77,6 +77,7 @@ def ship_code(
         given=inputs.directories,
         apart=secret_files(asked, code.directory),
         plain=bool(code.commit),
+        may_be_empty=asked.shell,
         on_progress=on_progress,
     )
     if not code.commit:

@@ -66,6 +66,7 @@ class Planner:
             steps.append(bind.to_act(member))
         if self.setup.ssh:
             steps.append(firewall_step(self.setup, self.transport, self.runner))
+            steps += [bind.in_project(roles.TUNNEL_ROLE, member) for member in self.setup.members]
         return steps
 
     # Each step.

@@ -99,6 +99,9 @@ ACT_AS_ROLE = "roles/iam.serviceAccountUser"
 
 ACT_AS = "iam.serviceAccounts.actAs"
 
+TUNNEL_ROLE = "roles/iap.tunnelResourceAccessor"
+"""In the project: with `--ssh`, so that a member's `outlast ssh` gets through Google's tunnel."""
+
 ADMIN_PERMISSIONS = (
     "iam.roles.create",
     "iam.roles.delete",
