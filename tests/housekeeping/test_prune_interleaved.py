@@ -16,6 +16,7 @@ from outlast.bundle.unpack import unpack
 from outlast.errors import OutlastError
 from outlast.folder.prunes import Prunes
 from outlast.folder.records import State
+from outlast.jobs import launch as launch_module
 from outlast.jobs import prune as prune_module
 from outlast.jobs import submit as submit_module
 from outlast.jobs.delete import delete
@@ -211,7 +212,7 @@ def test_a_half_submit_that_is_submitted_again_while_it_is_pruned_lives_whole_or
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prune_module, "HALF_SECONDS_MIN", -1.0)
-    monkeypatch.setattr(submit_module, "PAST_SECONDS_MIN", 0.0)
+    monkeypatch.setattr(launch_module, "PAST_SECONDS_MIN", 0.0)
     job = submit(user.world(), user.asked("new")).job
     user.store.delete(job.folder.keys.head, if_generation=job.folder.read_head().generation)
 

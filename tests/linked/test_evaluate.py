@@ -15,7 +15,8 @@ from outlast.folder.records import EvaluationResult
 from outlast.jobs.asked import Asked
 from outlast.jobs.delete import delete
 from outlast.jobs.evaluate import Wanted, evaluate, id_for, plan_evaluation
-from outlast.jobs.evaluations import Evaluated, follow_training, list_evaluations
+from outlast.jobs.evaluate_each import follow_training
+from outlast.jobs.evaluations import Evaluated, list_evaluations
 from outlast.jobs.job import Job
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import carry_out, submit

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlast.cli.app import Command
+from outlast.cli.linked import words_of
 from outlast.cli.options import json_option
 from outlast.cli.outcome import end_line
 from outlast.cli.setting_option import setting_option
@@ -190,7 +191,7 @@ def _say_metrics(found: Evaluated) -> None:
 
 
 def _follow(world: World, trained: Job, wanted: Wanted, *, as_json: bool, detach: bool) -> int:
-    from outlast.jobs.evaluations import follow_training
+    from outlast.jobs.evaluate_each import follow_training
 
     if detach or wanted.checkpoint != "last" or wanted.asked.job_id:
         raise UsageError(
@@ -211,10 +212,3 @@ def _follow(world: World, trained: Job, wanted: Wanted, *, as_json: bool, detach
 
 def _say_begin(job: Job, checkpoint: Checkpoint) -> None:
     say(f"step {checkpoint.step:,}: job `{job.id}`")
-
-
-def words_of(found: Evaluated) -> str:
-    """`accuracy 0.91, loss 0.2`, or what has become of it."""
-    if found.state != "succeeded":
-        return f"{found.state} (`outlast logs {found.job}`)"
-    return ", ".join(f"{shown(name)} {value:g}" for name, value in sorted(found.metrics.items())) or "no metrics"

@@ -9,6 +9,7 @@ from outlast.cli.table import render
 from outlast.cli.terminal import paint, put, shown, width
 
 if TYPE_CHECKING:
+    from outlast.jobs.evaluations import Evaluated
     from outlast.jobs.job import Job
     from outlast.spec.spec import Spec
 
@@ -24,7 +25,6 @@ def linked_document(job: Job) -> dict[str, Any]:
 
 
 def print_linked(job: Job) -> None:
-    from outlast.cli.evaluate import words_of
     from outlast.jobs.evaluations import list_evaluations
 
     rows = [
@@ -60,3 +60,10 @@ def evaluates(spec: Spec) -> str:
         return ""
     step = "its outputs" if of.step is None else f"step {of.step:,}"
     return f"job `{of.job}` at {step}{f', split {shown(of.split)}' if of.split else ''}"
+
+
+def words_of(found: Evaluated) -> str:
+    """`accuracy 0.91, loss 0.2`, or what has become of it."""
+    if found.state != "succeeded":
+        return f"{found.state} (`outlast logs {found.job}`)"
+    return ", ".join(f"{shown(name)} {value:g}" for name, value in sorted(found.metrics.items())) or "no metrics"

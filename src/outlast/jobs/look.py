@@ -11,10 +11,10 @@ from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.launch import start
 from outlast.jobs.move import WAIT_SECONDS, move, next_region
 from outlast.jobs.secrets import forget
 from outlast.jobs.see_off import end_what_is_left
-from outlast.jobs.submit import start
 from outlast.jobs.world import World
 from outlast.jobs.zones import remember_end, remember_stockout
 from outlast.results.cell_status import cell_status

@@ -10,7 +10,7 @@ from outlast.folder import life
 from outlast.folder.folder import HeadAt
 from outlast.folder.records import LaunchRecord
 from outlast.jobs.job import Job, as_launch
-from outlast.jobs.submit import index, launch_record, start
+from outlast.jobs.launch import index, launch_record, start
 from outlast.jobs.world import World
 from outlast.jobs.zones import remember_end
 from outlast.spec.spec import Spec

@@ -15,10 +15,10 @@ from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.launch import agent_for, index, launch_record, start, start_new
 from outlast.jobs.other_engine import check_goes, check_gone, with_image, workers_at
 from outlast.jobs.rent_again import differs, is_resized, machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
-from outlast.jobs.submit import agent_for, index, launch_record, start, start_new
 from outlast.jobs.sweep_money import again
 from outlast.jobs.sweep_parts import refuse_cell
 from outlast.jobs.world import World

@@ -18,11 +18,12 @@ from outlast.folder.records import LaunchRecord, SweepLaunch
 from outlast.folder.sweep import GOOD, SweepFolder
 from outlast.folder.sweep_records import Grid, Row, Source, as_text
 from outlast.jobs.job import Job
+from outlast.jobs.launch import start
 from outlast.jobs.plan import Plan
 from outlast.jobs.resume import relaunch
 from outlast.jobs.settle import settle, settle_sources
 from outlast.jobs.study import check_study
-from outlast.jobs.submit import Submitted, carry_out, start
+from outlast.jobs.submit import Submitted, carry_out
 from outlast.jobs.world import World
 from outlast.spec.record import plain
 from outlast.spec.spec import Spec, Sweep

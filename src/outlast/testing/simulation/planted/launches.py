@@ -9,7 +9,7 @@ from outlast.engines.engine import Condition, LaunchState
 from outlast.errors import UsageError
 from outlast.folder import life
 from outlast.folder.records import LaunchRecord, State
-from outlast.jobs import look, resume, stop, submit
+from outlast.jobs import launch, look, resume, stop, submit
 from outlast.jobs.job import as_launch
 from outlast.spec.record import encode
 from outlast.testing.simulation.engine import Cloud, Group
@@ -140,22 +140,24 @@ ALL = (
         "loser uses its own record",
         "who loses a create-only write uses what is there",
         f"{LIFE}: loser='own'",
-        (submit, "launch_record", around(submit.launch_record, _own_record)),
-        (submit, "start", around(submit.start, _start_own)),
+        (submit, "launch_record", around(launch.launch_record, _own_record)),
+        (launch, "start", around(launch.start, _start_own)),
+        (submit, "start", around(launch.start, _start_own)),
     ),
     plant(
         "head before record",
         "the record comes before the head that names it",
         f"{LIFE}: recfirst=False",
-        (submit, "launch_record", around(submit.launch_record, _head_first)),
+        (submit, "launch_record", around(launch.launch_record, _head_first)),
     ),
     plant(
         "late start not undone",
         "after the start head is read again, and the start undone",
         f"{ISSUE}; {LIFE} LITERAL",
-        (submit, "start", around(submit.start, _start_and_forget)),
-        (resume, "start", around(submit.start, _start_and_forget)),
-        (look, "start", around(submit.start, _start_and_forget)),
+        (launch, "start", around(launch.start, _start_and_forget)),
+        (submit, "start", around(launch.start, _start_and_forget)),
+        (resume, "start", around(launch.start, _start_and_forget)),
+        (look, "start", around(launch.start, _start_and_forget)),
     ),
     plant(
         "nobody starts again",
@@ -186,7 +188,7 @@ ALL = (
         "launch ids come back",
         "a launch's id is random",
         f"{MISC}: delete + resubmit LITERAL",
-        (submit, "launch_record", around(submit.launch_record, _numbered_id)),
+        (submit, "launch_record", around(launch.launch_record, _numbered_id)),
     ),
     plant(
         "laptop's clock",
