@@ -115,9 +115,13 @@ def page_name(context: click.Context) -> str:
 
 def contents_page(commands: list[tuple[click.Command, click.Context]]) -> str:
     from outlast import errors
+    from outlast.cli.app import GROUPS
 
+    first = {names[0]: heading for heading, names in GROUPS.items()}
     lines = [NOTE, "# Reference", "", "## Commands", ""]
     for command, context in commands:
+        if context.command_path.partition(" ")[2] in first:
+            lines += ["", f"### {first[context.command_path.partition(' ')[2]]}", ""]
         lines.append(f"- [`{context.command_path}`]({page_name(context)}.md): {command.get_short_help_str(200)}")
     lines += ["", "What `--json` prints is described in [json.md](../json.md).", ""]
     lines += [

@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from outlast.cli.app import ALIASES, COMMANDS, build
+from outlast.cli.app import ALIASES, COMMANDS, GROUPS, build
 from tests.cli.user import User
 
 
@@ -24,8 +24,12 @@ def test_every_command_has_a_help_page(user: User, command: str, asking: list[st
 def test_the_first_page_lists_every_command_and_none_that_does_not_exist(user: User, asking: list[str]) -> None:
     said = user.outlast(*asking)
     assert said.code == 0
-    listed = [line.split()[0] for line in said.out.split("Commands:")[1].split("\n\n")[0].splitlines() if line.strip()]
+    listed: list[str] = []
+    for heading in GROUPS:
+        section = said.out.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        listed += [line.split()[0] for line in section.splitlines()]
     assert listed == list(COMMANDS)
+    assert max(map(len, said.out.splitlines())) < 80
     assert not set(listed) & set(ALIASES)
 
 

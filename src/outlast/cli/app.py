@@ -14,36 +14,17 @@ from outlast.cli.near import meant, near
 from outlast.cli.typed import CommandLine, normal, quoted
 from outlast.errors import UsageError
 
-COMMANDS = (
-    "run",
-    "jobs",
-    "show",
-    "logs",
-    "stop",
-    "resume",
-    "sync",
-    "ssh",
-    "evaluate",
-    "checkpoints",
-    "pull",
-    "push",
-    "expand",
-    "results",
-    "drill",
-    "delete",
-    "prune",
-    "audit",
-    "catalog",
-    "init",
-    "doctor",
-    "config",
-    "completion",
-    "secret",
-    "image",
-    "container",
-    "emulator",
-)
-"""In the order in which they are met."""
+GROUPS = {
+    "Jobs": ("run", "jobs", "show", "logs", "stop", "resume", "drill"),
+    "Results": ("checkpoints", "pull", "evaluate"),
+    "Sweeps": ("expand", "results"),
+    "Code, data and secrets": ("sync", "push", "secret", "container"),
+    "Rented machines": ("init", "catalog", "audit", "ssh", "image", "emulator"),
+    "Housekeeping": ("delete", "prune", "doctor", "config", "completion"),
+}
+"""Heading -> commands, in the order in which they are met."""
+
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop", "resubmit": "resume", "rm": "delete"}
 """Words that other tools have taught people; they run, with a note."""
@@ -52,6 +33,14 @@ ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop",
 class Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Under their headings, in columns that all of them share."""
+        width = max(map(len, COMMANDS))
+        for heading, names in GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", one.get_short_help_str(200)) for name, one in commands if one])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = ALIASES.get(cmd_name, cmd_name)

@@ -138,7 +138,13 @@ def _or_group(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 group_option = click.option(
-    "--xgroup", metavar="NAME", hidden=True, is_eager=True, expose_value=False, callback=_keep_group
+    "--xgroup",
+    metavar="NAME",
+    hidden=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_keep_group,
+    help="The sweep, as an older tool named it.",
 )
 
 
