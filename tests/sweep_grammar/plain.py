@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -144,9 +145,27 @@ ANY_VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=6,
 )
-ANY_DOCUMENTS = st.recursive(
-    st.one_of(st.dictionaries(ANY_KEYS, ANY_VALUES, max_size=3), tables(), SCALARS, st.none()),
-    lambda inner: st.lists(inner, max_size=2),
-    max_leaves=4,
+
+
+@st.composite
+def doubtful_tables(draw: st.DrawFn) -> dict[str, Any]:
+    """One key among right ones that may be wrong, have a wrong value, or stand there twice."""
+    items = list(draw(tables()).items())
+    odd = draw(
+        st.one_of(
+            st.tuples(ANY_KEYS, st.sampled_from([1, [1, 2], [[1, 2], [3, 4]]])),
+            st.tuples(NAMES, st.sampled_from([None, [1, None], [[None]], {}, [{}], math.nan, [math.inf], "\0", []])),
+            st.tuples(ANY_KEYS, ANY_VALUES),
+        )
+    )
+    items.insert(draw(st.integers(0, len(items))), odd)
+    return dict(items)
+
+
+ANY_DOCUMENTS = st.one_of(
+    doubtful_tables(),
+    doubtful_tables(),
+    st.lists(st.one_of(doubtful_tables(), st.lists(tables(), max_size=2), SCALARS, st.none()), max_size=2),
+    st.one_of(SCALARS, st.none()),
 )
 """Right ones and wrong ones."""
