@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 import pytest
 
+from outlast.catalog.pythons import python_of
 from outlast_emulator.testing import Running
 from tests.cli.user import Said, User
 
@@ -179,3 +181,28 @@ def test_a_plan_says_which_prices_are_estimates(user: User) -> None:
     said = user.outlast(*words, "train.py")
     assert re.search(r"machine: 0\.[0-9]+ USD an hour, by the list of [0-9-]+, an estimate", said.out), said.out
     assert "in `us-east1` the price of the machine is an estimate" in said.err
+
+
+def test_a_machine_that_must_fetch_its_python_is_said_before_it_is_paid_for(user: User) -> None:
+    user.write("train.py", "")
+    run = ("run", "--dry-run", "--on", "compute", "--bucket", "plans", "--python", f"3.{sys.version_info[1]}")
+    here = {11: "debian-12", 13: "debian-13", 12: "ubuntu-2404-lts-amd64"}.get(sys.version_info[1], "")
+    other = "debian-13" if here != "debian-13" else "debian-12"
+    fetching = user.outlast(*run, "--image", other, "--no-external-ip", "train.py")
+    assert fetching.code == 0, fetching.err
+    assert f"fetches 3.{sys.version_info[1]} from the package index" in fetching.err and "Cloud NAT" in fetching.err
+    if here:
+        assert "fetches" not in user.outlast(*run, "--image", here, "train.py").err
+
+
+@pytest.mark.parametrize(
+    ("image", "python"),
+    [
+        ("projects/debian-cloud/global/images/debian-12-bookworm-v20261013", "3.11"),
+        ("deeplearning-platform-release/common-cu129-ubuntu-2204-nvidia-580", "3.10"),
+        ("ubuntu-accelerator-2404-amd64-with-nvidia-580", "3.12"),
+        ("projects/mine/global/images/census-20261116", ""),
+    ],
+)
+def test_the_name_of_a_public_image_tells_its_python(image: str, python: str) -> None:
+    assert python_of(image) == python

@@ -181,7 +181,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
         **checked.fields,
     )
     spec, image = contain(world, spec, asked, checked.engine, home.store, directory, packed, equipment, on_progress)
-    notes = (*checked.notes, *_label_notes(spec))
+    notes = (*checked.notes, *_label_notes(spec), *_python_notes(spec, checked.image_python))
     return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, notes, image or made)
 
 
@@ -194,6 +194,24 @@ def _label_notes(spec: Spec) -> tuple[str, ...]:
     changed = changed_labels(spec.labels)
     words = [f"{shown(typed)} {f'is {shown(there)}' if there else 'cannot be'}" for typed, there in changed.items()]
     return (f"on what is rented, by Google's rules of labels, {', '.join(words)}",) if words else ()
+
+
+def _python_notes(spec: Spec, image_python: str) -> tuple[str, ...]:
+    """A machine that must fetch its Python needs time, and a way to the internet: said before it is paid for."""
+    rented, wanted = spec.machine.rented, spec.environment.python_version if spec.environment else ""
+    if rented is None or not wanted or spec.container is not None:
+        return ()
+    from outlast.catalog.pythons import python_of
+
+    minor = ".".join(wanted.split(".")[:2])
+    brought = image_python or python_of(rented.image)
+    if not brought or ".".join(brought.split(".")[:2]) == minor:
+        return ()
+    way = "" if rented.external_ip else ", which without an address of its own takes Cloud NAT"
+    return (
+        f"its image brings Python {brought}: at each boot the machine fetches {minor} from the package index{way}; "
+        f"`outlast image build FAMILY --python {minor}` makes one that has it",
+    )
 
 
 def _prepared(world: World, asked: Asked) -> Prepared:
