@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import zipfile
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -74,41 +73,46 @@ def archive(cache: Path, parts: Sequence[str] = PARTS) -> bytes:
     return data
 
 
-def _files(parts: Sequence[str]) -> Iterator[tuple[str, Path]]:
+def _files(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Name in the archive -> path."""
-    package = Path(__file__).resolve().parent.parent
+    package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     for part in parts:
-        yield from _below(package / part, f"outlast/{part}")
+        yield from _below(os.path.join(package, part), f"outlast/{part}")
     for name in (*NEEDED, *WELCOME):
         found = find_spec(name)
         if found is None or found.origin is None:
             if name in NEEDED:
                 raise OutlastError(f"`{name}`, which a machine's agent needs, is not installed here")
             continue
-        yield from _below(Path(found.origin).parent, name)
+        yield from _below(os.path.dirname(found.origin), name)
 
 
-def _below(path: Path, name: str) -> Iterator[tuple[str, Path]]:
-    if path.is_file():
+def _below(path: str, name: str) -> Iterator[tuple[str, str]]:
+    """By text: hundreds of them are looked at with every launch."""
+    if os.path.isfile(path):
         yield name, path
         return
-    for at, directories, files in os.walk(path):
-        directories[:] = [one for one in directories if one != "__pycache__"]
-        inside = f"{name}{at.removeprefix(str(path))}".replace(os.sep, "/")
-        for file in files:
-            yield f"{inside}/{file}", Path(at, file)
+    with os.scandir(path) as entries:
+        for entry in entries:
+            inside = f"{name}/{entry.name}"
+            if not entry.is_dir():
+                yield inside, entry.path
+            elif entry.name != "__pycache__":
+                yield from _below(entry.path, inside)
 
 
-def _stamp(path: Path) -> str:
-    status = path.stat()
+def _stamp(path: str) -> str:
+    status = os.stat(path)
     return f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
-def _pack(files: dict[str, Path]) -> bytes:
+def _pack(files: dict[str, str]) -> bytes:
+    import zipfile  # once for each state
+
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in files.items():
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.external_attr = FILE_MODE
-            packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+            packed.writestr(entry, Path(path).read_bytes(), zipfile.ZIP_DEFLATED)
     return made.getvalue()

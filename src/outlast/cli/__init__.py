@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+GARBAGE_MAX = 100_000
+
 
 def main() -> int:
     """The console script. A help page is a file, and printing it imports nothing."""
@@ -19,8 +21,8 @@ def main() -> int:
     from outlast.cli.edge import run
 
     code = run(sys.argv[1:])
-    if sys.argv[1:2] == ["jobs"]:
-        # Everything is out; taking a thousand jobs to pieces, object by object, would cost as much as listing them.
+    if sys.argv[1:2] in (["jobs"], ["container"]):
+        # Everything is out; taking a thousand jobs, or what was imported, to pieces, object by object, would take as long as the work.
         os._exit(code)
     return code
 
@@ -37,6 +39,11 @@ def _is_printed(args: list[str]) -> bool:
     from outlast.cli.container_again import build_again
 
     if build_again(args) is None:
+        import gc
+
+        gc.set_threshold(
+            GARBAGE_MAX
+        )  # a build makes little of it, and looks for it with every fifth module that it imports
         return False
     sys.stdout.flush()
     os._exit(0)  # nothing is open

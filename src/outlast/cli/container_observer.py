@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from outlast.cli.container_again import looked
 from outlast.clock import SYSTEM
 from outlast.container.kept import Kept
-from outlast.container.unchanged import COMMANDS, SETTLED_NS, Stamps, command_key, stamps_of
+from outlast.container.unchanged import COMMANDS, SETTLED_NS, command_key, stamps_of
 from outlast.spec.user_dir import user_path
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ ELSEWHERE = (b"\n-", b"file:", b"../", b"[tool.uv", b" @ ")
 
 
 class Observer:
-    """Looks before a build and behind it: what was the same both times is what was built."""
+    """Looks before a build: what changes while it runs has other stamps the next time, whatever of it was built."""
 
     def __init__(self, arguments: list[str], dirs: tuple[str, ...]) -> None:
         self._arguments = arguments
@@ -38,31 +39,23 @@ class Observer:
             os.path.expanduser(name) for name in ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore")
         ]
         self._files += _google_files()
-        self._before = stamps_of(self._roots, self._files)
-        self._begun_ns = int(SYSTEM.now() * 1e9)
+        known = next((one for one in looked if one[:2] == (self._roots, self._files)), None)
+        if known is None:
+            begun_ns = int(SYSTEM.now() * 1e9)
+            known = (self._roots, self._files, stamps_of(self._roots, self._files), begun_ns)
+        _, _, self._stamps, self._begun_ns = known
 
     def remember(self, asked: Asked, made: Made, out: str) -> None:
+        if self._stamps is None or not _serves(asked, made):
+            return
         python = made.equipment.interpreter.path if made.equipment is not None else ""
-        before = self._before
-        if before is None or not _serves(asked, made) or stamps_of(self._roots, self._files) != before:
-            return
-        files = [
-            *self._files,
-            python,
-            os.path.realpath(python),
-            os.path.join(os.path.dirname(python), "..", "pyvenv.cfg"),
-        ]
-        stamps = stamps_of(self._roots, files)
-        if stamps is None or not self._is_settled(stamps):
-            return
+        files = [python, os.path.realpath(python), os.path.join(os.path.dirname(python), "..", "pyvenv.cfg")]
+        later = stamps_of((), files)
         record = _record(made, asked, out)
-        if record is not None:
-            _kept().remember(
-                _name(self._arguments), {**record, "roots": self._roots, "files": files, "digest": stamps[0]}
-            )
-
-    def _is_settled(self, stamps: Stamps) -> bool:
-        return stamps[1] < self._begun_ns - SETTLED_NS
+        if later is None or record is None or max(self._stamps[1], later[1]) >= self._begun_ns - SETTLED_NS:
+            return
+        seen = {"roots": self._roots, "files": self._files, "files_later": files}
+        _kept().remember(_name(self._arguments), {**record, **seen, "digests": [self._stamps[0], later[0]]})
 
 
 def _serves(asked: Asked, made: Made) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,9 @@ HANDS = 4
 
 TAG_SECONDS = 3600.0
 """So long it is remembered what a base image's tag means; `anew` asks again. A registry on this computer is always asked."""
+
+UNASKED_BYTES_MAX = 256 << 10
+"""A new layer up to this size is sent without asking whether it is there: that takes as long."""
 
 GIVEN_MAX = 2000
 OWN_TAG_DIGITS = 16
@@ -233,7 +237,8 @@ class _Build:
 
     def _send(self, layer: Layer) -> None:
         path = self.inputs.repository.path
-        if not self.registry.has_blob(path, layer.digest):
+        is_new = layer.digest in self.kept.made and layer.bytes < UNASKED_BYTES_MAX and not self.anew
+        if is_new or not self.registry.has_blob(path, layer.digest):
             self._count(layer.bytes)
             self.registry.put_blob(path, layer.digest, layer.bytes, lambda: self.kept.chunks(layer.digest))
 
@@ -273,15 +278,28 @@ class _Given:
 
 
 def _all_of(work: Sequence[Callable[[], None]]) -> None:
-    if len(work) <= 2:
-        for one in work:
-            one()
-        return
-    from concurrent.futures import ThreadPoolExecutor  # not for what changes every day
+    """Four at a time; the first that fails is told when those under way have ended."""
+    waiting, failed = list(reversed(work)), list[BaseException]()
 
-    with ThreadPoolExecutor(HANDS) as crew:
-        for done in [crew.submit(one) for one in work]:
-            done.result()
+    def hand() -> None:
+        while waiting and not failed:
+            try:
+                one = waiting.pop()
+            except IndexError:
+                return  # another hand was faster
+            try:
+                one()
+            except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for all
+                failed.append(error)
+
+    crew = [threading.Thread(target=hand, daemon=True) for _ in work[1:HANDS]]
+    for one in crew:
+        one.start()
+    hand()
+    for one in crew:
+        one.join()
+    if failed:
+        raise failed[0]
 
 
 def is_here(host: str) -> bool:

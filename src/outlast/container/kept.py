@@ -34,6 +34,8 @@ FORM = "2"
 class Kept:
     def __init__(self, cache: Path) -> None:
         self.path = cache / "containers"
+        self.made: set[str] = set()
+        """Layers that were not here before this build: hardly any registry has them."""
 
     # Layers.
 
@@ -63,6 +65,7 @@ class Kept:
             except BaseException:
                 os.unlink(file.name)
                 raise
+        self.made.add(layer.digest)
         self.remember(name, {"digest": layer.digest, "diff_id": layer.diff_id, "bytes": layer.bytes})
         self._sweep(folder)
         return layer

@@ -48,13 +48,13 @@ def stamps_of(roots: Iterable[str], files: Iterable[str]) -> Stamps | None:
         directory = waiting.pop()
         try:
             with os.scandir(directory) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                found = sorted(entries, key=_name_of)
         except OSError:
             return None
-        digest.update(f"{directory}\n".encode(errors="surrogateescape"))
         if any(entry.name == "pyvenv.cfg" for entry in found):
             names.append(os.path.join(directory, "pyvenv.cfg"))  # an environment: nothing in it is shipped
             continue
+        lines = [f"{directory}\n"]
         for entry in found:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name == ".git":
@@ -67,22 +67,27 @@ def stamps_of(roots: Iterable[str], files: Iterable[str]) -> Stamps | None:
                 return None
             status = entry.stat()
             newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
-            digest.update(_stamp(entry.path, status))
+            lines.append(_stamp(entry.name, status))
+        digest.update("".join(lines).encode(errors="surrogateescape"))
     for name in names:
+        line = f"{name} -\n"
         try:
             status = os.stat(name)
+            if not stat.S_ISDIR(status.st_mode):
+                newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
+                line = _stamp(name, status)
         except OSError:
-            digest.update(f"{name} -\n".encode(errors="surrogateescape"))
-            continue
-        if not stat.S_ISDIR(status.st_mode):
-            newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
-            digest.update(_stamp(name, status))
+            pass  # that it is not there is what is noted
+        digest.update(line.encode(errors="surrogateescape"))
     return digest.hexdigest(), newest
 
 
-def _stamp(path: str, status: os.stat_result) -> bytes:
-    stamp = f"{path} {status.st_mode} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\n"
-    return stamp.encode(errors="surrogateescape")
+def _name_of(entry: os.DirEntry[str]) -> str:
+    return entry.name
+
+
+def _stamp(name: str, status: os.stat_result) -> str:
+    return f"{name} {status.st_mode} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\n"
 
 
 def command_key(arguments: Iterable[str], directory: str, environ: Mapping[str, str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from outlast.spec.progress import OnProgress
     from outlast.store.store import Store
 
-PLATFORM = f"linux-{ {'arm64': 'aarch64'}.get(platform.machine(), platform.machine()) }"
+PLATFORM = f"linux-{ {'arm64': 'aarch64'}.get(os.uname().machine, os.uname().machine) }"
 """Containers on this computer are of its own kind."""
 
 
