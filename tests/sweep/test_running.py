@@ -64,7 +64,8 @@ def test_cells_that_run_are_shown_with_what_they_logged_last(user: User) -> None
     assert "0 of 3 cells, 2 running" in user.outlast("jobs").out
     assert "3 cells of 3 have not ended" in user.outlast("results", "lr").err
     number = waiting[0]["cell"]
-    assert "has not begun" in user.outlast("show", f"lr.{number}").err
+    told = user.outlast("show", f"lr.{number}").err
+    assert "has not begun" in told and f"--lr {waiting[0]['params']['lr']}" in told
 
     one = user.outlast("show", f"lr.{running[0]['cell']}", "--json").json
     assert (one["state"], one["step"]) == ("running", 1)

@@ -12,8 +12,8 @@ from outlast.folder.folder import Folder
 from outlast.folder.layout import SweepKeys
 from outlast.folder.records import LaunchRecord, SweepLaunch
 from outlast.folder.sweep import SweepFolder, decode_rows, encode_rows
-from outlast.folder.sweep_records import CellClaim, Grid, Row, as_text
-from outlast.results.sweep import Cell, counts_words, names_of, ranked, see, table, usd_of
+from outlast.folder.sweep_records import CellClaim, Grid, Row, Source, as_text
+from outlast.results.sweep import Cell, best_of, counts_words, names_of, ranked, see, table
 from outlast.spec.spec import Machine, Provenance, Spec, Sweep, Target, TargetKind
 from outlast.store.memory import MemoryStore
 from outlast.store.store import Stored
@@ -91,6 +91,25 @@ def test_states_follow_from_rows_and_claims() -> None:
     assert ended.counts().running == 0
 
 
+def test_what_a_search_has_chosen_is_shown_in_the_order_of_its_file_also_by_commit() -> None:
+    folder = Folder(Counting(), "lr", Random(1))
+    document = {"zeta": {"float": [0, 1]}, "[mid,beta]": [[1, 2], [3, 4]], "alpha": "x"}
+    source = Source("v1", "1" * 40, "b" * 64)
+    assert folder.create(SweepKeys("lr").grid(1), Grid(1, 1, 2, as_text(document), sources=(source,)))
+    chosen = {"alpha": "x", "beta": 2, "mid": 1, "zeta": 0.5}
+    fill(folder, [row(1, params=chosen)], [])
+    spec = replace(SPEC, cells=Sweep(search="tpe", metric="loss"))
+    cells = table(see(folder, spec, LAUNCH, final=True), {})
+    assert list(cells[0].params.items()) == [("zeta", 0.5), ("mid", 1), ("beta", 2), ("alpha", "x"), ("ref", "v1")]
+
+
+def test_the_best_is_the_first_of_those_that_succeeded_and_logged_it() -> None:
+    cells = [cell(1, loss=2.0), cell(2, loss=1.0), cell(3), cell(4, "failed", loss=0.1), cell(5, loss=float("nan"))]
+    best = best_of(cells, "loss", "")
+    assert best is not None and best.number == 2
+    assert best_of(cells, "accuracy", "") is None
+
+
 def test_with_rerun_none_what_has_failed_before_stays_so() -> None:
     folder = folder_of(2)
     fill(folder, [row(1, "failed", launch=1)], [])
@@ -98,15 +117,13 @@ def test_with_rerun_none_what_has_failed_before_stays_so() -> None:
     assert see(folder, SPEC, kept, final=False).state(1) == "failed"
 
 
-def test_the_newest_row_of_a_cell_counts_and_every_turn_was_paid_for() -> None:
+def test_the_newest_row_of_a_cell_counts() -> None:
     folder = folder_of(2)
     fill(folder, [row(1, "failed", launch=1, usd=0.5), row(1, usd=0.75), row(2, turn=2, usd=2.0)], [])
     seen = see(folder, SPEC, LAUNCH, final=True)
     assert table(seen, {})[0].state == "succeeded"
-    assert usd_of(seen, {}) == pytest.approx(2.75), "a cell's row has all its attempts, those of earlier launches too"
     second = see(folder, SPEC, replace(LAUNCH, cells=SweepLaunch(grids=1, turn=2)), final=True)
     assert [cell.state for cell in table(second, {})] == ["missing", "succeeded"]
-    assert usd_of(second, {}) == pytest.approx(2.75)
 
 
 def test_cells_of_grids_that_the_launch_does_not_know_are_not_its_own() -> None:
@@ -133,7 +150,7 @@ def test_names_come_in_the_order_in_which_they_are_met() -> None:
 
 
 def test_rows_are_read_as_they_were_written_and_fields_of_later_versions_are_passed_over() -> None:
-    rows = [row(1, metrics={"z": 1.0, "a": 2.0}, reason="a\u2028b\nc"), row(2, "early", usd_by_worker={"1-0": 0.5})]
+    rows = [row(1, metrics={"z": 1.0, "a": 2.0}, reason="a\u2028b\nc"), row(2, "early", usd=0.5)]
     data = encode_rows(rows)
     assert decode_rows(data, "k") == rows
     assert list(decode_rows(data, "k")[0].metrics) == ["z", "a"]

@@ -45,7 +45,7 @@ def print_metrics(job: Job, wanted: Sequence[str]) -> None:
         lines = picture(series[name], columns=_columns(), braille=fancy(sys.stdout))
         if lines:
             put("")
-            put(f"{paint(shown(name), 'bold', sys.stdout)}  {_told(series[name])}")
+            put(f"{paint(shown(name), 'bold', sys.stdout)}  {_told(name, series[name])}")
             for line in lines:
                 put(line)
     others = [name for name in series if name not in names]
@@ -55,15 +55,19 @@ def print_metrics(job: Job, wanted: Sequence[str]) -> None:
         )
 
 
-def _told(values: dict[int, float]) -> str:
+def _told(name: str, values: dict[int, float]) -> str:
+    """Now, and at its best: less or more is better as its name says."""
+    from outlast.spec.sweep.goal import falls
+
     finite = {step: value for step, value in values.items() if math.isfinite(value)}
     if not finite:
         return "never a number"
     last = next(reversed(finite.values()))
-    step, least = min(finite.items(), key=lambda one: one[1])
+    sign, word = (1, "least") if falls(name) else (-1, "most")
+    step, best = min(finite.items(), key=lambda one: sign * one[1])
     odd = len(values) - len(finite)
     strange = f", {odd:,} times not a number" if odd else ""
-    return f"{last:.6g} now, {least:.6g} at step {step:,} was the least{strange}"
+    return f"{last:.6g} now, {best:.6g} at step {step:,} was the {word}{strange}"
 
 
 def _columns() -> int:

@@ -59,9 +59,13 @@ class CellFolder(Folder):
         try:
             return self.read_head()
         except KeyMissing:
-            self.read_spec()  # there is no such sweep, or no such cell: this says so
+            import shlex  # not on the way of a command that only lists
+
+            spec = self.read_spec()  # there is no such sweep, or no such cell: this says so
+            words = shlex.join([spec.target.value, *spec.args])
             raise NotFound(
                 f"cell {self.cell} of sweep `{self.sweep}` has not begun",
+                state=f"it is `{words}`" if words.isprintable() else "",
                 hint=f"`outlast show {self.sweep}` tells how far it is",
             ) from None
 
