@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,9 @@ from outlast.bundle.environment.archive import Archive
 from outlast.bundle.environment.install import Site
 from outlast.bundle.environment.record import EnvironmentManifest
 from outlast.container.environment import _LayerSite
+from outlast.container.kept import Kept
 from outlast.container.layer import Layer, Member, write_layer
+from outlast.container.source import LayerSource
 from outlast.errors import Damaged
 from tests.environments.wheels import make_wheel
 
@@ -163,3 +167,17 @@ def test_an_image_sees_its_packages_before_those_of_its_own_python(tmp_path: Pat
 
     assert done.stdout.startswith("True "), done.stderr
     assert f"{tmp_path}/more" in done.stdout
+
+
+def test_what_a_killed_build_has_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    folder = tmp_path / "containers" / "layers"
+    for pid in (dead.pid, os.getpid()):
+        (folder / f".making-{pid}-dir").mkdir(parents=True)
+        (folder / f".making-{pid}-file").write_bytes(b"half a layer")
+
+    Kept(tmp_path).layer(LayerSource("code", "1", lambda: nullcontext([Member.of("/a", b"1")])))
+
+    left = {path.name for path in folder.glob(".making-*")}
+    assert left == {f".making-{os.getpid()}-dir", f".making-{os.getpid()}-file"}

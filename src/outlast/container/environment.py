@@ -12,12 +12,14 @@ from pathlib import Path
 from outlast.bundle.environment.archive import Archive
 from outlast.bundle.environment.install import Site
 from outlast.bundle.environment.record import AGAIN, EnvironmentManifest, Package, read_manifest
+from outlast.container import leftovers
 from outlast.container.layer import Member
 from outlast.errors import Damaged, KeyMissing
 from outlast.folder import layout
 from outlast.host import image_places as places
 from outlast.store.store import Store
 
+WHEELS = ".wheels-"
 SHEBANG = b"#!/usr/bin/env python3\n"
 
 
@@ -26,8 +28,9 @@ def installed(store: Store, digest: str, scratch: Path) -> Iterator[Iterable[Mem
     """What an installation of the environment would put on a disk."""
     manifest = read_manifest(store, digest)
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    leftovers.sweep(scratch, WHEELS)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".wheels-", dir=scratch)))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=leftovers.own(WHEELS), dir=scratch)))
         site = _LayerSite(manifest)
         for package in sorted(manifest.packages, key=lambda one: one.name):
             path = folder / package.wheel

@@ -27,6 +27,7 @@ CHUNK_BYTES = 1 << 20
 BLOBS_BYTES_MAX = 20 << 30
 """The layers that were not used for longest are removed beyond this."""
 
+MAKING = ".making-"
 FORM = "2"
 """Part of every key: raised when the same inputs become other bytes."""
 
@@ -43,6 +44,7 @@ class Kept:
         """Made, unless these inputs have been before and the bytes are still here."""
         import tempfile  # an image that is there needs none of these
 
+        from outlast.container import leftovers
         from outlast.container.layer import Layer, write_layer
 
         name = f"layers/by-input/{key_of(source.name, source.key)}"
@@ -56,7 +58,8 @@ class Kept:
             except (KeyError, ValueError, OSError):
                 pass  # made again
         folder = self._folder("layers")
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".making-", delete=False) as file:
+        leftovers.sweep(folder, MAKING)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=leftovers.own(MAKING), delete=False) as file:
             try:
                 with source.members() as members:
                     layer = write_layer(members, file)

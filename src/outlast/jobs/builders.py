@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.bundle.unpack import unpack
+from outlast.container import leftovers
 from outlast.container.builder import CONDA_BASE, Recipe, build_and_push, find_builder, recipe
 from outlast.container.kept import key_of
 from outlast.container.reference import Reference, parse_reference
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FILE_BYTES_MAX = 1 << 20
 KEY_DIGITS = 32
+CONTEXT = ".context-"
 
 
 def built_base_for(
@@ -49,7 +51,8 @@ def built_base_for(
         return Reference(target.host, target.path, "", digest), False
     builder = find_builder(world.environ, repository.host)
     world.cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".context-", dir=world.cache_dir) as scratch:
+    leftovers.sweep(world.cache_dir, CONTEXT)
+    with tempfile.TemporaryDirectory(prefix=leftovers.own(CONTEXT), dir=world.cache_dir) as scratch:
         context = Path(scratch, "context")
         # As it is shipped: what must not leave this computer is not in an image either.
         unpack(store, packed.digest, context)

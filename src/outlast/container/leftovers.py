@@ -1,0 +1,25 @@
+"""What commands have left that were killed while they built: named by who made it, and removed by whoever builds next."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from outlast.host import system
+
+
+def own(prefix: str) -> str:
+    """The beginning of a scratch file's or directory's name, by which it is known to be this process's."""
+    return f"{prefix}{os.getpid()}-"
+
+
+def sweep(folder: Path, prefix: str) -> None:
+    for path in folder.glob(f"{prefix}*"):
+        maker = path.name.removeprefix(prefix).partition("-")[0]
+        if not maker.isdigit() or system.start_time(int(maker)):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
