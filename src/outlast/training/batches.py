@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError
@@ -11,6 +10,7 @@ from outlast.training.loaders import Source
 from outlast.training.loop import Loop
 from outlast.training.save import EndedLoop, Position
 from outlast.training.steps import capped_total, legal_name, new_cadence, whole_number
+from outlast.training.walk import Walk
 
 if TYPE_CHECKING:
     from outlast.training.state import State
@@ -51,19 +51,15 @@ def batches(
     return Batches(source, most_epochs, most_steps, group, loop)
 
 
-class Batches(Iterator[tuple[int, Any]]):
+class Batches(Walk[tuple[int, Any]]):
     """What `batches` gives: an iterator that also tells where it stands."""
 
     def __init__(self, source: Source, epochs: int | None, total: int | None, accumulate: int, loop: Loop) -> None:
+        super().__init__(loop)
         self._source = source
         self._epochs = epochs
         self._total = self._cap(loop, total)
         self._accumulate = accumulate
-        self._loop = loop
-        self._begun = False
-        self._stopping = False
-        self._start: int | None = None
-        self._step = 0
         self._in_group = 0
         """Batches of the current step that have been given out."""
 
@@ -95,36 +91,10 @@ class Batches(Iterator[tuple[int, Any]]):
         """Whether the batch at hand is the last of its step: the optimiser is to be called."""
         return self._step_end
 
-    @property
-    def start(self) -> int:
-        """The first step of this attempt: 0, or where the restored checkpoint was made."""
-        if self._start is not None:
-            return self._start
-        past = self._loop.past()
-        return past.step if past is not None else 0
-
-    @property
-    def resumed(self) -> bool:
-        """Whether a checkpoint of this loop was there."""
-        return self._loop.resumed or (not self._begun and self._loop.past() is not None)
-
-    @property
-    def attempt(self) -> int:
-        """Which life of the trainer this is, from 1."""
-        return self._loop.context.history.attempt
-
-    def save(self) -> None:
-        """Saves at the end of the step that is running."""
-        self._loop.wanted = True
-
-    def stop(self) -> None:
-        """Ends the loop after the step that is running, and saves it as complete."""
-        self._stopping = True
-
     def close(self) -> None:
         """What `break` does: leaves the loop without a save."""
         self._source.release()
-        self._loop.leave()
+        super().close()
 
     def __iter__(self) -> Batches:
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from outlast.training.cadence import Cadence
@@ -10,6 +9,7 @@ from outlast.training.context import Context, current
 from outlast.training.duration import seconds_of
 from outlast.training.loop import Loop
 from outlast.training.save import EndedLoop, Position
+from outlast.training.walk import Walk
 
 if TYPE_CHECKING:
     from outlast.training.state import State
@@ -39,50 +39,16 @@ def steps(
     )
 
 
-class Steps(Iterator[int]):
+class Steps(Walk[int]):
     """What `steps` gives: an iterator that also tells where it stands."""
 
     def __init__(self, total: int, loop: Loop) -> None:
+        super().__init__(loop)
         self._total = capped_total(loop.context, loop.name, total)
-        self._loop = loop
-        self._begun = False
-        self._stopping = False
-        self._start: int | None = None
-        self._step = 0
 
     @property
     def total(self) -> int:
         return self._total
-
-    @property
-    def start(self) -> int:
-        """The first step of this attempt: 0, or where the restored checkpoint was made."""
-        if self._start is not None:
-            return self._start
-        past = self._loop.past()
-        return past.step if past is not None else 0
-
-    @property
-    def resumed(self) -> bool:
-        """Whether a checkpoint of this loop was there."""
-        return self._loop.resumed or (not self._begun and self._loop.past() is not None)
-
-    @property
-    def attempt(self) -> int:
-        """Which life of the trainer this is, from 1."""
-        return self._loop.context.history.attempt
-
-    def save(self) -> None:
-        """Saves at the end of the body that is running."""
-        self._loop.wanted = True
-
-    def stop(self) -> None:
-        """Ends the loop after the body that is running, and saves it as complete."""
-        self._stopping = True
-
-    def close(self) -> None:
-        """What `break` does: leaves the loop without a save."""
-        self._loop.leave()
 
     def __iter__(self) -> Steps:
         return self
