@@ -191,3 +191,41 @@ def test_only_this_computer_is_spoken_to_without_tls() -> None:
     assert registry_url("docker.io") == "https://registry-1.docker.io"
     for host in ("127.0.0.1.example.com", "10.0.0.1:5000", "example.com"):
         assert registry_url(host) == f"https://{host}"
+
+
+class Hourly:
+    """A registry in one object: whoever comes with a token that is not the newest one is asked to log in."""
+
+    def __init__(self) -> None:
+        self.newest = ""
+        self.accepted: list[str] = []
+
+    def token(self) -> str:
+        self.newest = f"token-{len(self.newest)}-{len(self.accepted)}"
+        return self.newest
+
+    def send(self, request: Request, *, connect_seconds: float, stall_seconds: float) -> Answer:
+        if isinstance(request.body, Stream):
+            assert b"".join(request.body) == b"layer"
+        expected = base64.b64encode(f"oauth2accesstoken:{self.newest}".encode()).decode()
+        if request.headers.get("Authorization") != f"Basic {expected}":
+            return Answer(401, {"www-authenticate": 'Basic realm="x"'}, b"")
+        self.accepted.append(request.method)
+        if request.method == "POST":
+            return Answer(202, {"location": "/v2/p/blobs/uploads/1"}, b"")
+        if len(self.accepted) == 2:  # an hour has passed while it was sent
+            self.newest = "of another hour"
+            return Answer(401, {"www-authenticate": 'Basic realm="x"'}, b"")
+        return Answer(201 if request.method == "PUT" else 200, {"docker-content-digest": "sha256:1"}, b"")
+
+
+def test_a_login_that_grows_old_in_the_middle_of_a_push_is_made_again(tmp_path: Path) -> None:
+    hourly = Hourly()
+    registry = Registry(
+        "us-docker.pkg.dev", hourly.token, environ={"HOME": str(tmp_path)}, wire=hourly, clock=Patient()
+    )
+
+    registry.put_blob("p", "sha256:1", 5, lambda: (b"layer",))
+    assert hourly.accepted == ["POST", "PUT", "POST", "PUT"]
+    hourly.newest = "of yet another hour"
+    assert registry.manifest_digest("p", "latest") == "sha256:1"

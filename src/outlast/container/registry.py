@@ -163,7 +163,7 @@ class Registry:
                 if answer.status not in (401, *PASSING) or attempt + 1 == TRIES:
                     self._expect(answer, (201,), f"blob `{digest}` of `{self.host}/{path}`")
                     return
-                self._authorization.clear()  # it may have grown old while the last one was sent
+                self._forget_login()  # it may have grown old while the last one was sent
             self._clock.sleep(FIRST_DELAY_SECONDS * 2**attempt)
 
     # Requests.
@@ -213,6 +213,8 @@ class Registry:
         answer = self._exchange(method, url, body, headers, known)
         if answer.status != 401 or not ours or isinstance(body, Stream):
             return answer
+        if known:  # it has grown old: Google's live for an hour, and a push may take longer
+            self._forget_login()
         self._authorization[key] = self._authorize(answer, scopes)
         return self._exchange(method, url, body, headers, self._authorization[key])
 
@@ -264,6 +266,10 @@ class Registry:
         if not isinstance(token, str):
             raise self._denied(f"its login answered {answer.status}")
         return f"Bearer {token}"
+
+    def _forget_login(self) -> None:
+        self._authorization.clear()
+        self._asked_login = False
 
     def _expect(self, answer: Answer, statuses: tuple[int, ...], what: str) -> None:
         if answer.status in statuses:
