@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.errors import NotFound
 from outlast.google.endpoints import Endpoints
 

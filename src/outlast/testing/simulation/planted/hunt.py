@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from outlast.dataclass import dataclass
 from outlast.testing.simulation.planted import ALL
 from outlast.testing.simulation.planted.plant import Planted
 
