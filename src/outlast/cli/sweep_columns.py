@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from outlast.cli.table import GAP, columns
 from outlast.cli.words import duration, money
+from outlast.dataclass import dataclass
 
 if TYPE_CHECKING:
     from outlast.results.sweep import Cell
