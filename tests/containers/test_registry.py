@@ -227,5 +227,6 @@ def test_a_login_that_grows_old_in_the_middle_of_a_push_is_made_again(tmp_path: 
 
     registry.put_blob("p", "sha256:1", 5, lambda: (b"layer",))
     assert hourly.accepted == ["POST", "PUT", "POST", "PUT"]
+    assert registry.manifest_digest("p", "latest") == "sha256:1"
     hourly.newest = "of yet another hour"
     assert registry.manifest_digest("p", "latest") == "sha256:1"

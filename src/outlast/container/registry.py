@@ -27,6 +27,9 @@ PIECE_BYTES = 16 << 20
 SMALL_BYTES_MAX = 8 << 20
 """Manifests and configurations are smaller."""
 
+LOGIN_SECONDS = 1800.0
+"""Google's live for an hour: half of that one is good for what is begun now."""
+
 REDIRECTS_MAX = 4
 PASSING = (408, 425, 429, 500, 502, 503, 504)
 ACCEPT = ", ".join(
@@ -67,7 +70,7 @@ class Registry:
         self._wires: dict[str, Wire] = {}
         self._clock = clock
         self._login: Login | None = None
-        self._asked_login = False
+        self._asked_login_at = float("-inf")
         self._authorization: dict[str, str] = {}
         """By scope."""
 
@@ -242,8 +245,8 @@ class Registry:
 
     def _authorize(self, refused: Answer, scopes: tuple[str, ...]) -> str:
         """The header that the registry's challenge asks for."""
-        if not self._asked_login:
-            self._asked_login = True
+        if self._clock.monotonic() - self._asked_login_at > LOGIN_SECONDS:
+            self._asked_login_at = self._clock.monotonic()
             self._login = login_for(self.host, self._environ, self._token)
         basic = "Basic " + base64.b64encode(":".join(self._login).encode()).decode() if self._login else ""
         challenge = refused.headers.get("www-authenticate", "")
@@ -269,7 +272,7 @@ class Registry:
 
     def _forget_login(self) -> None:
         self._authorization.clear()
-        self._asked_login = False
+        self._asked_login_at = float("-inf")
 
     def _expect(self, answer: Answer, statuses: tuple[int, ...], what: str) -> None:
         if answer.status in statuses:
