@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from outlast.jobs.job_names import read_cells, read_names
 from tests.cli.user import User
 
 
@@ -187,7 +188,9 @@ def test_a_job_can_begin_with_a_cells_weights(swept: User) -> None:
 
 
 def test_completion_knows_a_sweep_by_its_name(swept: User) -> None:
-    assert "lr" in (swept.outlast_dir / "cache" / "job-names").read_text().splitlines()
+    assert "lr" in read_names(swept.outlast_dir / "cache")
+    assert swept.outlast("jobs").code == 0
+    assert read_cells(swept.outlast_dir / "cache") == {"lr": 6}
     assert "results) echo 'jobs'" in swept.outlast("completion", "bash").out.replace("'results'", "results")
 
 

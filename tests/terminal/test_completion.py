@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from outlast.jobs.job_names import NAMES_MAX, add_names, drop_name, keep_names, names_path, read_names
+from outlast.jobs.job_names import (
+    NAMES_MAX,
+    add_cells,
+    add_names,
+    cells_path,
+    drop_name,
+    keep_cells,
+    keep_names,
+    names_path,
+    read_cells,
+    read_names,
+)
 from tests.cli.user import User, stop_everything
 from tests.terminal.shells import PROMPT, Shell, require
 
@@ -21,7 +32,8 @@ def user(tmp_path: Path) -> Iterator[User]:
     user.work.mkdir()
     user.write("train.py", "")
     (user.work / "data").mkdir()
-    keep_names(user.outlast_dir / "cache", ["alpha-k3x9ma", "alpine-000000", "beta-q2w3e4"])
+    keep_names(user.outlast_dir / "cache", ["alpha-k3x9ma", "alpine-000000", "beta-q2w3e4", "lr"])
+    keep_cells(user.outlast_dir / "cache", {"lr": 12, "lr2": 3})
     yield user
     stop_everything(user)
 
@@ -68,6 +80,9 @@ def test_bash_offers_commands_options_jobs_engines_and_directories(user: User) -
     assert {"run", "jobs", "prune", "completion"} <= set(bash(user, "outlast", ""))
     assert bash(user, "outlast", "show", "al") == ["alpha-k3x9ma", "alpine-000000"]
     assert bash(user, "outlast", "stop", "alpha-k3x9ma", "b") == ["beta-q2w3e4"]
+    assert bash(user, "outlast", "logs", "lr.1") == ["lr.1", "lr.10", "lr.11", "lr.12"]
+    assert bash(user, "outlast", "run", "--from", "lr.7") == ["lr.7"]
+    assert bash(user, "outlast", "logs", "l") == ["lr"], "cells are offered behind the dot"
     assert bash(user, "outlast", "run", "--det") == ["--detach"]
     assert "local" in bash(user, "outlast", "run", "--on", "")
     assert bash(user, "outlast", "run", "--from", "be") == ["beta-q2w3e4"]
@@ -81,6 +96,7 @@ def test_bash_offers_commands_options_jobs_engines_and_directories(user: User) -
 def test_fish_offers_commands_options_jobs_engines_and_files(user: User) -> None:
     assert fish(user, "outlast sh") == ["show"]
     assert fish(user, "outlast show al") == ["alpha-k3x9ma", "alpine-000000"]
+    assert fish(user, "outlast logs lr.1") == ["lr.1", "lr.10", "lr.11", "lr.12"]
     assert fish(user, "outlast run --det") == ["--detach"]
     assert "local" in fish(user, "outlast run --on ")
     assert "train.py" in fish(user, "outlast run tr")
@@ -101,6 +117,10 @@ def test_pressing_tab_on_a_real_command_line_completes_it(user: User, shell: str
     try:
         one.type("outlast show bet\t\n")
         one.read_until(b"ran:show beta-q2w3e4")
+        one.type("outlast show lr.9\t\n")
+        one.read_until(b"ran:show lr.9")
+        one.type("outlast show lr2.\t3\n")
+        one.read_until(b"ran:show lr2.3")
         one.type("outlast chec\t\n")
         one.read_until(b"ran:checkpoints")
         one.type("outlast run --deta\t\n")
@@ -132,8 +152,10 @@ def test_zsh_takes_it_from_its_function_path_too(user: User) -> None:
 def test_nothing_hostile_in_the_list_of_jobs_is_run(user: User) -> None:
     trap = user.root / "trap"
     names_path(user.outlast_dir / "cache").write_text(f"$(touch {trap})\n`touch {trap}`\nalpha; touch {trap}\n")
-    bash(user, "outlast", "show", "")
-    fish(user, "outlast show ")
+    cells_path(user.outlast_dir / "cache").write_text(f"lr $(touch {trap})\nlr a[$(touch {trap})]\n$(touch {trap}) 3\n")
+    for word in ("", "lr.", "$(touch"):
+        bash(user, "outlast", "show", word)
+        fish(user, f"outlast show {word}")
     assert not trap.exists()
 
 
@@ -154,6 +176,11 @@ def test_the_list_of_jobs_has_an_end_and_survives_damage(tmp_path: Path) -> None
     add_names(tmp_path, ["new"])
     assert read_names(tmp_path)[:2] == ["new", "job-0"] and len(read_names(tmp_path)) == NAMES_MAX
     drop_name(tmp_path, "new")
+    add_cells(tmp_path, "lr", 3)
+    add_cells(tmp_path, "lr", 4)
+    assert read_cells(tmp_path) == {"lr": 4}
+    cells_path(tmp_path).write_text("lr\nlr x\n\nlr 5\n")
+    assert read_cells(tmp_path) == {"lr": 5}
     names_path(tmp_path).write_bytes(b"\xff\xfe")
     assert read_names(tmp_path) == []
     os.chmod(tmp_path, 0o700)

@@ -13,6 +13,8 @@ from outlast.cli.terminal import put
 from outlast.errors import EXIT_DONE
 
 SHELLS = ("bash", "zsh", "fish")
+CELLS_MAX = 1000
+"""Of a sweep, so many are offered."""
 
 
 @click.command("completion", cls=Command, short_help="Print the script by which a shell completes outlast.")
@@ -25,7 +27,8 @@ def command(shell: str) -> int:
     zsh    outlast completion zsh > "${fpath[1]}/_outlast"
     fish   outlast completion fish > ~/.config/fish/completions/outlast.fish
 
-    Jobs are those that the last `outlast jobs` has seen; pressing Tab asks no home. Print it anew after an update.
+    Jobs are those that the last `outlast jobs` has seen, and behind the dot of `SWEEP.` its cells; pressing Tab asks no home. Print it anew
+    after an update.
     """
     from outlast.engines.registry import BUILT_IN
 
@@ -36,12 +39,25 @@ def command(shell: str) -> int:
     return EXIT_DONE
 
 
+_JOBS = f"""\
+_outlast_jobs() {{
+    local cache="${{OUTLAST_DIR:-$HOME/.outlast}}/cache" sweep="" cells="" cell
+    if [[ $1 == *.* ]]; then
+        [[ -r $cache/sweep-cells ]] || return 0
+        while read -r sweep cells; do
+            [[ $sweep == "${{1%%.*}}" && $cells =~ ^[0-9]{{1,6}}$ ]] || continue
+            for ((cell = 1; cell <= cells && cell <= {CELLS_MAX}; cell++)); do echo "$sweep.$cell"; done
+        done < "$cache/sweep-cells"
+    elif [[ -r $cache/job-names ]]; then
+        printf "%s\\n" "$(<"$cache/job-names")"
+    fi
+}}"""
+"""Of the word so far: jobs, or behind a sweep's dot its cells."""
+
+
 def _posix(table: list[Offered]) -> Iterator[str]:
     """Functions that bash (3.2 too) and zsh understand alike."""
-    yield "_outlast_jobs() {"
-    yield '    local names="${OUTLAST_DIR:-$HOME/.outlast}/cache/job-names"'
-    yield '    [[ -r $names ]] && printf "%s\\n" "$(<"$names")"'
-    yield "}"
+    yield _JOBS
     yield f"_outlast_commands() {{ echo {_quoted(' '.join(table[0].subcommands))}; }}"
     yield from _case("_outlast_subcommands", {one.path: " ".join(one.subcommands) for one in table[1:]})
     yield from _case("_outlast_options", {one.path: " ".join(one.options) for one in table})

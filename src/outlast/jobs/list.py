@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, UsageError
-from outlast.jobs.job_names import NAMES_MAX, keep_names
+from outlast.jobs.job_names import NAMES_MAX, keep_cells, keep_names
 from outlast.jobs.remembered import Listed, Remembered, Row, listed
 from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
 YOUNG_SECONDS = 300.0
 ENDED = frozenset((*FINAL_STATES, "damaged"))
+_SWEEP = b'"total": '
 _NO_LABELS = re.compile(rb'"labels": ?\{\}')
 
 
@@ -55,6 +56,8 @@ def list_all_jobs(
     wanted.sort(key=lambda one: -one.submitted_at)
     if not (home or running or labels or name):
         keep_names(world.cache_dir, [one.job for one in wanted[:NAMES_MAX]])
+        sweeps = [one.row() for one in wanted[:NAMES_MAX] if _SWEEP in one.raw]
+        keep_cells(world.cache_dir, {row["job"]: row["cells"]["total"] for row in sweeps if row["cells"]})
     return wanted
 
 

@@ -19,7 +19,7 @@ from outlast.folder.sweep_records import Grid
 from outlast.jobs.adopt import adopt
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job
-from outlast.jobs.job_names import add_names
+from outlast.jobs.job_names import add_cells, add_names
 from outlast.jobs.launch import agent_for, index, launch_record, start, start_new
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.secrets import keep_for
@@ -64,6 +64,8 @@ def submit_many(world: World, many: Iterable[Asked]) -> list[Submitted]:
 
 def carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitted:
     add_names(world.cache_dir, [planned.spec.job])
+    if grid is not None:
+        add_cells(world.cache_dir, planned.spec.job, grid.cells)
     return _carry_out(world, planned, grid)
 
 
