@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from outlast.errors import KeyMissing
+from outlast.folder.bills import Bills
 from outlast.folder.folder import Folder
 from outlast.folder.records import Head, LaunchRecord
 from outlast.folder.sweep import SweepFolder
@@ -117,6 +118,11 @@ class Sweeper(Renter):
     def usd_of_machines(self) -> float:
         lines = self.emulator.call("GET", "/_emulator/usage").json()["lines"]
         return float(sum(one["usd"] for one in lines if one["kind"] in ("compute.instance", "compute.disk")))
+
+    def billed_usd(self, name: str) -> float:
+        """What the sweep's own machines say that they have cost."""
+        folder = self.folder(name)
+        return Bills(folder).spent_usd(folder.store.now())
 
     def wait_until_nothing_is_paid_for(self) -> None:
         until(lambda: not self.rented(), lambda: f"nothing is rented any more: {self.rented()}")

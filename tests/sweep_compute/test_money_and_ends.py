@@ -14,10 +14,10 @@ def usd_per_hour(sweeper: Sweeper) -> float:
 
 
 def test_a_sweep_that_runs_out_of_money_ends_by_itself_and_goes_on_with_more(sweeper: Sweeper) -> None:
-    """A share of two minutes pays for a boot and one cell; both together have not enough for a third boot."""
+    """A share of two minutes pays for a boot and one cell; what is left of both has not enough for a third boot."""
     sweeper.user.write("train.py", "pass\n")
-    limit = usd_per_hour(sweeper) * 2 * 118 / 3600
-    cells = {"seed": list(range(4)), "pause": 2}
+    limit = usd_per_hour(sweeper) * 2 * 130 / 3600
+    cells = {"seed": list(range(4)), "pause": 3}
     said = sweeper.sweep("lr", cells, "--parallel", "2", "--max-cost", f"{limit:.6f}")
     assert said.code == 0, said.err
     head = sweeper.wait_for_end("lr")
@@ -25,7 +25,7 @@ def test_a_sweep_that_runs_out_of_money_ends_by_itself_and_goes_on_with_more(swe
     sweeper.wait_until_nothing_is_paid_for()
     done = sweeper.rows("lr")
     assert 0 < len(done) < 4 and all(row.state == "succeeded" for row in done.values())
-    assert sweeper.usd_of_machines() <= sum(row.usd for row in done.values()) <= limit
+    assert sweeper.usd_of_machines() <= sweeper.billed_usd("lr") <= limit
 
     refused = sweeper.user.outlast("resume", "--detach", "lr")
     assert refused.code == 2 and "pays for no work" in refused.err, refused.err

@@ -40,8 +40,7 @@ def test_forty_cells_on_four_spot_machines_that_are_taken_away(sweeper: Sweeper,
         causes = [one.cause.value if one.cause else None for one in cell.attempts.values()]
         assert causes.count("succeeded") == 1 and causes[-1] == "succeeded", (number, causes)
         assert sweeper.output("lr", number) == chain(number - 1)
-    spent = sum(row.usd for row in rows.values())
-    assert sweeper.usd_of_machines() <= spent <= MAX_COST_USD
+    assert sweeper.usd_of_machines() <= sweeper.billed_usd("lr") <= MAX_COST_USD
     assert "nothing is paid for" in sweeper.user.outlast("audit").err
 
 

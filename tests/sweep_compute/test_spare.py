@@ -83,7 +83,7 @@ def test_cells_share_a_machine_with_their_part_of_cpus_and_gpus(sweeper: Sweeper
     price = sweeper.launch("lr").usd_per_hour
     attempts = [one for cell in range(1, 9) for one in sweeper.cell("lr", cell).attempts.values()]
     assert {one.usd_per_hour for one in attempts} == {price / 2}
-    assert sweeper.usd_of_machines() <= sum(row.usd for row in sweeper.rows("lr").values())
+    assert sweeper.usd_of_machines() <= sweeper.billed_usd("lr")
 
 
 def test_a_shared_machine_that_is_taken_away_lets_all_its_cells_save(sweeper: Sweeper) -> None:

@@ -12,6 +12,8 @@ import pytest
 from outlast.agent.bench import Leaving
 from outlast.agent.sweep import Worker
 from outlast.agent.sweep_claims import Claims
+from outlast.agent.sweep_purse import Purse
+from outlast.folder.bills import Bills
 from outlast.folder.cell import ClaimedCell
 from outlast.folder.folder import HeadAt
 from outlast.folder.records import State
@@ -65,7 +67,29 @@ def _always_spare(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Worker, "_finish", lambda self: Leaving.SPARE)
 
 
-@pytest.mark.parametrize("plant", [_begins_anew, _ends_too_early, _never_inherits, _always_spare])
+def _forgets_bills(patch: pytest.MonkeyPatch) -> None:
+    """Whoever comes in a dead machine's place has the whole share again."""
+    before = Bills.of_launch
+    patch.setattr(
+        Bills, "of_launch", lambda self, launch, worker=None: [] if worker is not None else before(self, launch)
+    )
+
+
+def _waits_without_money(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Purse, "empty", lambda self: False)
+
+
+PLANTS = [
+    _begins_anew,
+    _ends_too_early,
+    _never_inherits,
+    _always_spare,
+    _forgets_bills,
+    _waits_without_money,
+]
+
+
+@pytest.mark.parametrize("plant", PLANTS)
 def test_planted_bugs_are_caught(plant: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     assert any(run_sweep(seed).history.violations for seed in range(SEEDS_PLANTED_MAX)), "nobody noticed"

@@ -52,7 +52,7 @@ class Worker:
         self.time_scale = time_scale
         self.claims = Claims(station)
         self.rows = Rows(station.sweep, station.machine, station.clock)
-        self.purse = Purse(station.launch, station.workers, station.worker)
+        self.purse = Purse(station)
         self.runner = CellRunner(station, bench, self.rows, self.purse, study)
         self.lost_place = False
 
@@ -64,7 +64,8 @@ class Worker:
             except AWAY:
                 now = self.station.clock.monotonic()
                 away_since = now if away_since is None else away_since
-                if now - away_since > OFFLINE_SECONDS_MAX or self.bench.notice() is not None:
+                too_long = now - away_since > OFFLINE_SECONDS_MAX or self.purse.overdrawn()
+                if too_long or self.bench.notice() is not None:
                     return Leaving.AGAIN
                 self.station.clock.sleep(self.station.random.uniform(0.5, 10.0))
             except (NewerFormat, Damaged, KeyMissing):
@@ -72,19 +73,17 @@ class Worker:
 
     def _run(self) -> Leaving:
         """May be called again after any StoreUnavailable."""
-        self._learn()
+        self.purse.open()
+        self.rows.write()  # or what this worker has ended would look as if it had not
+        self.claims.learn()
         held: Held | Leaving | None = self.bench.held() or self._take_up(self.claims.inherited())
         while True:
             if isinstance(held, Leaving):
+                self.purse.close()
                 return held
             if held is not None:
                 self._do(held)
             held = self._over() or self._next() or self._wait_for_others()
-
-    def _learn(self) -> None:
-        self.claims.learn()
-        progress = self.claims.progress
-        self.purse.count(progress.rows.values(), progress.earlier_usd)
 
     def _over(self) -> Leaving | None:
         """Why this worker leaves, whatever there is to do."""
@@ -116,7 +115,6 @@ class Worker:
 
     def _ended(self, row: Row) -> None:
         self.claims.ended(row)
-        self.purse.add(row)
         self.rows.add(row)
         self.rows.write_if_due()
         self.bench.put_down()
@@ -144,12 +142,14 @@ class Worker:
         self.rows.write()
         others = Others(self.station, self.time_scale)
         while True:
-            self._learn()
+            self.claims.learn()
             if (held := self._take_up(self.claims.inherited())) is not None:
                 return held
             unfinished = self.claims.progress.unfinished()
             if not unfinished:
                 return self._finish()
+            if self.purse.empty():
+                return Leaving.SPARE  # whoever has them is there, or is made again; here nobody could go on with one
             still = others.look(unfinished, self.claims.newest)
             if still is not None:
                 return self._take_up(self.claims.again(still))
@@ -157,6 +157,7 @@ class Worker:
                 return Leaving.SPARE
             if (leaving := self._over()) is not None:
                 return leaving
+            self.purse.renew_if_due()
             others.wait()
 
     def _finish(self) -> Leaving | None:

@@ -13,11 +13,11 @@ from outlast.agent.serve import serve
 from outlast.agent.standing import AWAY
 from outlast.agent.station import Station
 from outlast.agent.sweep_purse import Purse
-from outlast.agent.sweep_rows import Rows, row_of, seconds_of, who_of, worker_of
-from outlast.errors import Damaged
-from outlast.folder import cost
+from outlast.agent.sweep_rows import Rows, row_of
+from outlast.errors import Damaged, NewerFormat
+from outlast.folder import life
 from outlast.folder.cell import ClaimedCell, cell_spec, of_one_cell
-from outlast.folder.records import Attempt, State
+from outlast.folder.records import Head, State
 from outlast.folder.sweep_records import Row, Trial
 
 
@@ -46,11 +46,9 @@ class CellRunner:
         self.rows = rows
         self.purse = purse
         self.study = study
-        self.paid_until = station.clock.monotonic()
-        """What this worker's machine has cost until then is in rows."""
 
     def run(self, held: Held) -> Row | None:
-        """How it has ended; None: another worker has it, or this machine is going."""
+        """How it has ended; None: it is another worker's or another launch's, or this machine is going."""
         station = self.station
         try:
             trial = self._trial(held.cell)
@@ -81,44 +79,32 @@ class CellRunner:
         spec = cell_spec(station.spec, station.cells, cell, trial)
         launch = of_one_cell(station.launch, station.asked, bundle=station.cells.bundle(cell))
         folder = ClaimedCell(station.store, spec, launch, cell, station.random)
-        if station.launch.max_cost_usd is None:
+        if not self.purse.limited:
             return folder
-        head, now = folder.read_head().head, station.store.now()
-        mine = {number: one for number, one in head.attempts.items() if self._is_mine(one)}
-        left = self.purse.left_usd - cost.spent_usd(replace(head, attempts=mine), now)
-        launch = replace(launch, max_cost_usd=cost.spent_usd(head, now) + max(0.0, left))
-        return ClaimedCell(station.store, spec, launch, cell, station.random)
+        try:
+            limit_usd = self.purse.limit_usd(self._as_begun(folder))
+        except (Damaged, NewerFormat):
+            return folder  # it is not begun: what serves it says so
+        return ClaimedCell(station.store, spec, replace(launch, max_cost_usd=limit_usd), cell, station.random)
 
-    def _row(self, cell: int, folder: ClaimedCell, trial: Trial | None) -> Row:
-        row = row_of(folder, cell, self.station.launch.launch, self.station.turn, beside=self._beside)
+    def _as_begun(self, folder: ClaimedCell) -> Head:
+        """As it will be when this machine begins its attempt: one that died before has not cost anything until now."""
+        head = folder.read_head().head
+        last = head.attempts.get(str(head.attempt))
+        if last is None or last.machine == self.station.machine:
+            return head
+        lost = life.lost(last, folder.read_beat(head.attempt), self.station.store.now())
+        return life.ended(head, head.attempt, lost)
+
+    def _row(self, cell: int, folder: ClaimedCell, trial: Trial | None) -> Row | None:
+        row = row_of(folder, cell, self.station.launch.launch, self.station.turn)
+        if row is None:
+            return None
         if trial is not None:
             row = replace(row, params=dict(trial.params))
-        self.paid_until = self.station.clock.monotonic()
         if self.study is not None:
             self.study.ended(row, trial.params if trial is not None else {})
         return row
-
-    def _is_mine(self, attempt: Attempt) -> bool:
-        """Of this worker's share, by whichever machine."""
-        return attempt.launch == self.station.launch.launch and worker_of(attempt.machine) == str(self.station.worker)
-
-    def _beside(self, attempts: list[Attempt]) -> dict[str, float]:
-        """What machines have cost beside the attempts of a cell: this one's boot, if this is its first row, and what it did before;
-        and the boots of those that died before they had any row."""
-        station = self.station
-        if not station.launch.usd_per_hour:
-            return {}
-        own = sum(seconds_of(one) for one in attempts if one.machine == station.machine)
-        seconds = max(0.0, station.clock.monotonic() - self.paid_until - own)
-        seconds += 0.0 if self.rows.any else cost.BOOT_SECONDS
-        found = {who_of(station.launch.launch, station.worker): self.purse.usd_of(seconds)}
-        others = {one.machine: one for one in attempts if one.machine and one.machine != station.machine}
-        known = station.sweep.machines() if others else frozenset()
-        for machine, one in others.items():
-            if machine not in known:
-                who = who_of(one.launch, worker_of(machine))
-                found[who] = found.get(who, 0.0) + one.usd_per_hour * cost.BOOT_SECONDS / 3600
-        return found
 
     def _trial(self, cell: int) -> Trial | None:
         """The first who chooses has chosen."""
@@ -136,8 +122,9 @@ class CellRunner:
     def _tick(self, cell: int, child: _Watched) -> None:
         try:
             self.rows.write_if_due()
+            self.purse.renew_if_due()
         except AWAY:
-            pass  # they are written later; without them, whoever comes next makes them again
+            pass  # they are written later; without rows, whoever comes next makes them again
         if self.study is not None and not child.early:
             child.early = self.study.watch(cell, child.child)
 

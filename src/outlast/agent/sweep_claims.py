@@ -20,6 +20,9 @@ class Claims:
         self.newest: dict[int, int] = {}
         """Cell -> how often it was claimed in this launch, as far as this worker knows."""
 
+        self._unsure: Held | None = None
+        """A claim whose answer was lost."""
+
         self._from = 1
         """No cell before it is free."""
 
@@ -34,6 +37,8 @@ class Claims:
 
     def inherited(self) -> Held | None:
         """A cell of this worker's that it does not know of: of a machine that died in its place, or of a claim whose answer was lost."""
+        if (held := self._sure()) is not None:
+            return held
         for cell in self.progress.unfinished():
             number = self.newest[cell]
             claim = self.station.sweep.read_claim(self._launch, cell, number)
@@ -43,6 +48,15 @@ class Claims:
                 return Held(cell, number)
             if (held := self._claim(cell, number + 1)) is not None:
                 return held
+        return None
+
+    def _sure(self) -> Held | None:
+        """A claim whose answer was lost may arrive yet, when this worker has left: asked for again, it is its own now or never."""
+        if (asked := self._unsure) is None:
+            return None
+        if self.newest.get(asked.cell, 0) < asked.number and not self.progress.settled(asked.cell):
+            return self._claim(asked.cell, asked.number)
+        self._unsure = None
         return None
 
     def next(self) -> Held | None:
@@ -81,4 +95,7 @@ class Claims:
         station = self.station
         claim = CellClaim(station.machine, station.worker, station.store.now())
         self.newest[cell] = max(number, self.newest.get(cell, 0))
-        return Held(cell, number) if station.sweep.claim(self._launch, cell, number, claim) else None
+        self._unsure = Held(cell, number)
+        claimed = station.sweep.claim(self._launch, cell, number, claim)
+        self._unsure = None
+        return Held(cell, number) if claimed else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from outlast.clock import Clock
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.evaluation import last_metrics
@@ -31,11 +29,6 @@ class Rows:
         self._written_at = clock.monotonic() - self._gap_seconds
 
     @property
-    def any(self) -> bool:
-        """This machine has some, of this life of its agent or of an earlier one."""
-        return self._number > 1 or bool(self._rows)
-
-    @property
     def _gap_seconds(self) -> float:
         return max(WRITE_SECONDS, self.sweep.store.rewrite_seconds)
 
@@ -59,16 +52,15 @@ class Rows:
             self._number, self._rows, self._written = self._number + 1, [], 0
 
 
-def row_of(
-    folder: Folder, cell: int, launch: int, turn: int, *, beside: Callable[[list[Attempt]], Mapping[str, float]]
-) -> Row:
-    """From what is committed. `beside`: what was paid for beside its attempts, by worker."""
+def row_of(folder: Folder, cell: int, launch: int, turn: int) -> Row | None:
+    """From what is committed; None: it has not ended, and is another launch's by now."""
     try:
         head = folder.read_head().head
     except (Damaged, NewerFormat) as error:
         return Row(cell, State.FAILED.value, launch, turn, reason=error.message)
+    if not head.state.final:
+        return None
     attempts = [head.attempts[number] for number in sorted(head.attempts, key=int)]
-    usd = _usd_by_worker(attempts, beside(attempts))
     return Row(
         cell=cell,
         state=EARLY if head.early else head.state.value,
@@ -76,34 +68,15 @@ def row_of(
         turn=turn,
         started_at=attempts[0].started_at if attempts else None,
         ended_at=head.ended_at,
-        seconds=round(sum(seconds_of(one) for one in attempts), 3),
+        seconds=round(sum(map(seconds_of, attempts)), 3),
         attempts=len(attempts),
         preemptions=sum(1 for one in attempts if one.cause in TAKEN),
         step=_step(head),
         exit_code=head.exit_code,
         reason=head.reason,
-        usd=round(sum(usd.values()), 6),
-        usd_by_worker=usd,
+        usd=round(sum(seconds_of(one) * one.usd_per_hour for one in attempts) / 3600, 6),
         metrics=_metrics(folder, head),
     )
-
-
-def _usd_by_worker(attempts: list[Attempt], beside: Mapping[str, float]) -> dict[str, float]:
-    found = dict(beside)
-    for one in attempts:
-        if one.usd_per_hour:
-            who = who_of(one.launch, worker_of(one.machine))
-            found[who] = found.get(who, 0.0) + seconds_of(one) * one.usd_per_hour / 3600
-    return {who: round(usd, 6) for who, usd in found.items()}
-
-
-def who_of(launch: int, worker: int | str) -> str:
-    return f"{launch}-{worker}"
-
-
-def worker_of(machine: str) -> str:
-    """`<launch id>-<worker>-<boot>`: the middle one."""
-    return machine.rpartition("-")[0].rpartition("-")[2]
 
 
 def seconds_of(attempt: Attempt) -> float:

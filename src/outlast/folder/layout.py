@@ -207,6 +207,7 @@ class SweepKeys:
         self.root = f"jobs/{sweep}/"
         self.grids = f"{self.root}grids/"
         self.rows = f"{self.root}rows/"
+        self.bills = f"{self.root}bills/"
         self.trials = f"{self.root}trials/"
         self.cells = f"{self.root}cells/"
 
@@ -221,6 +222,9 @@ class SweepKeys:
 
     def row_segment(self, machine: str, number: int) -> str:
         return f"{self.rows}{machine}-{number:06d}"
+
+    def bill(self, machine: str) -> str:
+        return f"{self.bills}{machine}.json"
 
     def rungs(self, turn: int) -> str:
         """What cells measured on their way; the names of empty objects say all of it (see rungs.py)."""

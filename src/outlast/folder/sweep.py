@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing
 from outlast.folder.cells import Cells
 from outlast.folder.folder import Folder
@@ -86,11 +86,6 @@ class SweepFolder:
         """What `encode_row` has made of each."""
         self.store.put(self.keys.row_segment(machine, number), b"".join(rows))
 
-    def machines(self) -> frozenset[str]:
-        """Those that have written rows."""
-        before = len(self.keys.rows)
-        return frozenset(entry.key[before:].rpartition("-")[0] for entry in self.store.list(self.keys.rows))
-
     def segments(self, machine: str) -> dict[int, list[Row]]:
         """What a machine has written so far."""
         before = f"{self.keys.rows}{machine}-"
@@ -128,8 +123,6 @@ class Progress:
     claims: Mapping[int, int]
     launch: int
     failed_too: bool = True
-    earlier_usd: float = 0.0
-    """What earlier turns have cost."""
 
     def settled(self, cell: int) -> bool:
         """There is nothing to do for it in this launch any more."""
@@ -149,10 +142,7 @@ def read_progress(sweep: SweepFolder, record: LaunchRecord, cells: int) -> Progr
     """Claims first: a cell that was claimed and has ended since then is found to have ended."""
     asked = record.cells or SweepLaunch(1)
     claims = sweep.claims(record.launch)
-    newest = sweep.newest_rows()
-    rows = {cell: row for (turn, cell), row in newest.items() if turn == asked.turn}
-    earlier_usd = sum(row.usd for (turn, _), row in newest.items() if turn != asked.turn)
-    return Progress(cells, rows, claims, record.launch, asked.failed_too, earlier_usd)
+    return Progress(cells, sweep.rows(asked.turn), claims, record.launch, asked.failed_too)
 
 
 _USUAL: dict[str, Any] = {

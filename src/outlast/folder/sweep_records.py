@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from outlast.dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,23 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Bill:
+    """What one worker's part of a rented machine has cost: rewritten by that worker as long as it lives."""
+
+    launch: int
+    worker: int
+    machine: str
+    """Workers that share a machine have the same here."""
+
+    usd_per_hour: float
+    began_at: float
+    """The first second that is paid for."""
+
+    until: float
+    """Some time ahead: a worker that dies without a word has cost no more than that."""
+
+
+@dataclass(frozen=True)
 class Row:
     """How a cell has ended: what `results` shows of it."""
 
@@ -89,8 +108,7 @@ class Row:
     exit_code: int | None = None
     reason: str = ""
     usd: float = 0.0
-    usd_by_worker: Mapping[str, float] = field(default_factory=dict)
-    """What its attempts have cost, by the number of the worker that made them."""
+    """What its attempts have cost. Boots and waits are nobody's: they are in the machines' bills."""
 
     metrics: Mapping[str, float] = field(default_factory=dict)
     """The last value of each."""

@@ -6,8 +6,9 @@ import math
 
 from outlast.agent.sweep_purse import share_usd_min
 from outlast.errors import UsageError
+from outlast.folder.bills import Bills
 from outlast.folder.records import LaunchRecord
-from outlast.folder.sweep import GOOD, Progress, SweepFolder, read_progress
+from outlast.folder.sweep import GOOD, SweepFolder, read_progress
 from outlast.jobs.job import Job
 from outlast.spec.spec import Machine, Spec
 
@@ -48,7 +49,7 @@ def again(job: Job, spec: Spec, previous: LaunchRecord, machine: Machine, limit_
     machines = max(1, min(previous.workers, -(-to_do // spec.cells.per_machine)))
     if limit_usd is None or machine.rented is None:
         return machines
-    spent = spent_usd(progress)
+    spent = Bills(job.folder).spent_usd(job.folder.store.now())
     left = limit_usd - spent
     usd = machine.rented.usd_per_hour
     if usd and left < share_usd_min(usd):
@@ -60,8 +61,3 @@ def again(job: Job, spec: Spec, previous: LaunchRecord, machine: Machine, limit_
         )
     paid = machines_paid_for(machine, left)
     return machines if paid is None else min(machines, paid)
-
-
-def spent_usd(progress: Progress) -> float:
-    """By cells that have ended, of all turns."""
-    return progress.earlier_usd + sum(row.usd for row in progress.rows.values())

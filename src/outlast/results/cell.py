@@ -9,7 +9,6 @@ from typing import Any
 
 from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing, NewerFormat
-from outlast.folder import cost
 from outlast.folder.cell import CellFolder
 from outlast.folder.folder import Folder
 from outlast.folder.layout import cell_id
@@ -69,7 +68,7 @@ def look_at(
         params=params,
         metrics={name: next(reversed(values.values())) for name, values in series.items()},
         step=max([*steps, head.best_step]) if steps or head.best_step >= 0 else None,
-        usd=cost.spent_usd(head, now),
+        usd=sum(((one.ended_at or now) - one.started_at) * one.usd_per_hour for one in attempts) / 3600,
         seconds=sum((one.ended_at or now) - one.started_at for one in attempts),
         attempts=len(attempts),
         preemptions=sum(1 for one in attempts if one.cause in PREEMPTIONS),

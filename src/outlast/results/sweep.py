@@ -159,12 +159,6 @@ def counts_words(found: Counts) -> str:
     return ", ".join([*words, *(f"{number:,} {word}" for word, number in said.items() if number)])
 
 
-def usd_of(seen: Seen, running: Mapping[int, RunningCell]) -> float:
-    """Of every attempt of every cell, those that run and those of earlier turns too."""
-    ended = sum(row.usd for cell, row in seen.progress.rows.items() if cell not in running)
-    return ended + sum(one.usd for one in running.values()) + sum(row.usd for row in seen.earlier)
-
-
 def table(seen: Seen, running: Mapping[int, RunningCell]) -> list[Cell]:
     """All cells, by number."""
     chosen = seen.cells.chosen

@@ -6,11 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 from outlast.dataclass import dataclass
+from outlast.folder.bills import Bills
 from outlast.folder.folder import Folder
 from outlast.folder.sweep_records import Row
 from outlast.results.cell import RunningCell
 from outlast.results.status import Status
-from outlast.results.sweep import Counts, Seen, see, usd_of
+from outlast.results.sweep import Counts, Seen, see
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,11 +19,15 @@ class SweepStatus(Status):
     seen: Seen
     counts: Counts
     usd: float
+    """Of all its machines, also while they booted or waited; a cell's own cost is that of its attempts."""
+
     attempts_made: int
     """By cells that have ended or run."""
 
     preempted: int
     began_at: float | None
+
+    __repr__ = Status.__repr__
 
     @property
     def preemptions(self) -> int:
@@ -56,7 +61,7 @@ def with_cells(folder: Folder, status: Status) -> Status:
         **known,
         seen=seen,
         counts=seen.counts(),
-        usd=usd_of(seen, running),
+        usd=Bills(folder).spent_usd(status.now),
         attempts_made=sum(one.attempts for one in told),
         preempted=sum(one.preemptions for one in told),
         began_at=min(began, default=None),

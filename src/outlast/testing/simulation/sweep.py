@@ -1,13 +1,14 @@
 """A whole sweep on a virtual clock: real workers over a store that loses answers, on machines that die, hang and come back.
 
 What is checked needs no knowledge of the protocol: every cell ends exactly once, the results are complete and agree with the heads, the
-sweep ends as its cells did, and no machine is left.
+sweep ends as its cells did, no machine is left, and what the machines cost is not more than they may.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import field
 from functools import partial
 from random import Random
@@ -15,14 +16,16 @@ from typing import Any, cast
 
 from outlast.agent.bench import Leaving
 from outlast.agent.sweep import work
+from outlast.agent.sweep_purse import LEAVE_SECONDS, WORK_SECONDS_MIN
 from outlast.dataclass import dataclass
 from outlast.errors import StoreError
 from outlast.folder import life
+from outlast.folder.bills import Bills
 from outlast.folder.folder import Folder
 from outlast.folder.layout import JobKeys, SweepKeys
 from outlast.folder.records import LaunchRecord, Request, State, SweepLaunch
 from outlast.folder.sweep import SweepFolder
-from outlast.folder.sweep_records import Grid, as_text
+from outlast.folder.sweep_records import Grid, Row, as_text
 from outlast.spec.record import encode
 from outlast.spec.spec import Provenance, Spec, Sweep, Target, TargetKind
 from outlast.store.retry import Retrying
@@ -33,6 +36,7 @@ from outlast.testing.simulation.history import History, Write
 from outlast.testing.simulation.schedule import Actor, Schedule
 from outlast.testing.simulation.store import Cut, SimulatedStore, Weather
 from outlast.testing.simulation.sweep_bench import SimulatedBench
+from outlast.testing.simulation.sweep_meter import RENTED, USD_PER_HOUR, Meter
 
 SWEEP = "lr"
 POLL_SECONDS = 1.0
@@ -52,6 +56,8 @@ class SweepOptions:
     fault_seconds: float
     weather: float
     stop_at: float | None
+    share_seconds: float | None = None
+    """So long each worker's machines may be paid for; None: no sum limits that."""
 
     @classmethod
     def draw(cls, seed: int) -> SweepOptions:
@@ -66,6 +72,7 @@ class SweepOptions:
             fault_seconds=random.uniform(60.0, 900.0),
             weather=random.choice([0.0, 0.02, 0.1]),
             stop_at=random.uniform(5.0, 600.0) if random.random() < 0.25 else None,
+            share_seconds=random.choice([None, None, 600.0, 1200.0]),
         )
 
 
@@ -94,6 +101,9 @@ class SweepWorld:
         self.stopped = False
         self.faults_on = True
         self.succeeded: Counter[str] = Counter()
+        self.meter = Meter()
+        share_usd = (options.share_seconds or 0.0) * USD_PER_HOUR / 3600
+        self.limit_usd = share_usd * options.workers or None
         self.history.listeners.append(self._listen)
 
     # Its beginning.
@@ -116,10 +126,12 @@ class SweepWorld:
             "l" * 16,
             "cloud",
             options.workers,
-            spec.machine,
+            RENTED,
             EPOCH,
             EPOCH + 7 * 86400,
             spec.bundle,
+            usd_per_hour=USD_PER_HOUR,
+            max_cost_usd=self.limit_usd,
             cells=SweepLaunch(1),
         )
         grid = Grid(1, 1, options.cells, as_text({"n": list(range(1, options.cells + 1))}))
@@ -145,6 +157,7 @@ class SweepWorld:
             return
         machine = SweepMachine(rank, boot, SimulatedBench(self.schedule, self.options.cell_seconds, self.options.bad))
         self.machines[rank] = machine
+        self.meter.booted(rank, boot, self.schedule.now)
         self._start_agent(machine)
 
     def _start_agent(self, machine: SweepMachine) -> None:
@@ -198,11 +211,14 @@ class SweepWorld:
         if machine in self.zombies:
             self.zombies.remove(machine)
             return
+        self._pay(machine, by_itself=True)
         self.machines[machine.rank] = None
         if actor.result is Leaving.DONE:
             self._end()
-        elif actor.result is Leaving.SPARE and len(self.spare) + 1 < self.options.workers:
+        elif actor.result is Leaving.SPARE:
             self.spare.add(machine.rank)
+            if len(self.spare) == self.options.workers:
+                self.history.violated("everybody has left, and nobody has ended the sweep")
         else:
             self.schedule.after(self.random.uniform(1.0, 60.0), lambda: self._boot(machine.rank, machine.boot + 1))
 
@@ -211,6 +227,7 @@ class SweepWorld:
         self.over = True
         for machine in [*self.machines.values(), *self.zombies]:
             if machine is not None and machine.actor is not None:
+                self._pay(machine, by_itself=True)
                 machine.bench.die()
                 self.schedule.kill(machine.actor)
         self.machines = {}
@@ -243,7 +260,9 @@ class SweepWorld:
             self.schedule.after(30.0, lambda: self._die(machine, again))
         elif fault == "cut":
             machine.cut.on = True
-            self.schedule.after(self.random.uniform(10.0, 400.0), lambda: setattr(machine.cut, "on", False))
+            seconds = self.random.uniform(10.0, 400.0)
+            self.meter.unheard_seconds += seconds
+            self.schedule.after(seconds, lambda: setattr(machine.cut, "on", False))
         elif fault == "zombie":
             self._suspend(machine, self.random.uniform(30.0, 500.0), again)
         else:
@@ -252,6 +271,7 @@ class SweepWorld:
     def _die(self, machine: SweepMachine, again: float) -> None:
         if self.machines.get(machine.rank) is not machine or machine.actor is None:
             return
+        self._pay(machine)
         machine.bench.die()
         self.schedule.kill(machine.actor)
         self.machines[machine.rank] = None
@@ -261,11 +281,15 @@ class SweepWorld:
         """It is taken for dead and replaced, and wakes up later."""
         assert machine.actor is not None
         actor = machine.actor
+        self._pay(machine)
         self.schedule.pause(actor)
         self.machines[machine.rank] = None
         self.zombies.append(machine)
         self.schedule.after(seconds, lambda: self.schedule.unpause(actor))
         self.schedule.after(again, lambda: self._boot(machine.rank, machine.boot + 1))
+
+    def _pay(self, machine: SweepMachine, *, by_itself: bool = False) -> None:
+        self.meter.gone(machine.rank, machine.boot, self.schedule.now, by_itself=by_itself)
 
     def _calm(self) -> None:
         self.faults_on = False
@@ -325,9 +349,14 @@ class SweepWorld:
         if not self.over or not head.state.final:
             self.history.violated(f"liveness: after {limit:.0f} s the sweep is {head.state.value}")
             return
+        if self.limit_usd is not None and (why := self.meter.too_dear(self.limit_usd)):
+            self.history.violated(why)
         if self.stopped:
             return
         rows = SweepFolder(folder).rows(1)
+        if head.state is State.EXPIRED and self.limit_usd is not None:
+            self._judge_expired(folder, rows)
+            return
         wanted = State.FAILED if any(row.state == "failed" for row in rows.values()) else State.SUCCEEDED
         if head.state is not wanted:
             self.history.violated(f"the sweep is {head.state.value}, not {wanted.value}: {head.reason}")
@@ -335,11 +364,28 @@ class SweepWorld:
             state = "failed" if cell in self.options.bad else "succeeded"
             if cell in rows and rows[cell].attempts >= life.BARREN_MAX_BEFORE_FIRST:
                 continue  # nothing is ever saved here, and it was killed too often
+            if cell in rows and rows[cell].state == State.EXPIRED.value and self.limit_usd is not None:
+                continue  # its worker's money was spent
             if cell not in rows or rows[cell].state != state:
                 self.history.violated(f"cell {cell} has the row {rows.get(cell)}, not one that {state}")
             key = f"{SweepKeys(SWEEP).cells}{cell:06d}/head.json"
             if self.succeeded[key] != (0 if cell in self.options.bad else 1):
                 self.history.violated(f"cell {cell} succeeded {self.succeeded[key]} times")
+
+    def _judge_expired(self, folder: Folder, rows: Mapping[int, Row]) -> None:
+        """Nobody who could have begun what was not begun has any money left, and what has ended has ended well."""
+        wrong = {
+            cell: row.state for cell, row in rows.items() if cell not in self.options.bad and row.state == "failed"
+        }
+        if any(row.attempts < life.BARREN_MAX_BEFORE_FIRST for cell, row in rows.items() if cell in wrong):
+            self.history.violated(f"cells have failed: {wrong}")
+        spent = Counter[int]()
+        for bill in Bills(folder).of_launch("l" * 16):
+            spent[bill.worker] += int(bill.until - bill.began_at)
+        share = self.options.share_seconds or 0.0
+        rich = [one for one in range(self.options.workers) if share - LEAVE_SECONDS - spent[one] > WORK_SECONDS_MIN + 1]
+        if rich and len(rows) < self.options.cells:
+            self.history.violated(f"workers {rich} had money left: {dict(spent)} of {share} s")
 
 
 class _Plain:

@@ -1,0 +1,34 @@
+"""What the machines of a simulated sweep really cost, by somebody who sees all of them: no worker's own account is believed."""
+
+from __future__ import annotations
+
+from outlast.folder.cost import BOOT_SECONDS
+from outlast.spec.spec import Machine, Rented
+
+USD_PER_HOUR = 3.6
+RENTED = Machine(1, 0, Rented("project", ("region",), "type", usd_per_hour=USD_PER_HOUR, usd_per_hour_on_demand=9.0))
+DELETED_SECONDS = 10.0
+"""From a machine's last word until it is not paid for any more."""
+
+
+class Meter:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.unheard_seconds = 0.0
+        """In which a machine was cut off: should it die then, nobody knows how long it had lived."""
+
+        self._began: dict[tuple[int, int], float] = {}
+
+    def booted(self, rank: int, boot: int, now: float) -> None:
+        self._began[rank, boot] = now - BOOT_SECONDS
+
+    def gone(self, rank: int, boot: int, now: float, *, by_itself: bool = False) -> None:
+        """Twice is as good as once."""
+        began = self._began.pop((rank, boot), None)
+        if began is not None:
+            self.seconds += now - began + (DELETED_SECONDS if by_itself else 0.0)
+
+    def too_dear(self, limit_usd: float) -> str:
+        """Empty: the limit has held."""
+        over = self.seconds - limit_usd / USD_PER_HOUR * 3600
+        return f"{over:.0f} s more were paid for than the money was for" if over > self.unheard_seconds else ""

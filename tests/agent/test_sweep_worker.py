@@ -1,0 +1,214 @@
+"""What a worker of a sweep does where its cells, its claims or its money are not as it left them; on a clock turned by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from outlast.agent.bench import Held, Leaving
+from outlast.agent.station import Station
+from outlast.agent.sweep import work
+from outlast.agent.sweep_claims import Claims
+from outlast.agent.sweep_purse import AHEAD_SECONDS, Purse
+from outlast.errors import StoreUnavailable
+from outlast.folder import life
+from outlast.folder.bills import Bills, spent_usd
+from outlast.folder.cost import BOOT_SECONDS
+from outlast.folder.layout import CellKeys
+from outlast.folder.records import State
+from outlast.folder.sweep_records import Bill
+from outlast.spec.record import encode
+from outlast.spec.spec import Machine, Rented, Sweep
+from outlast.store.memory import MemoryStore
+from tests.sweep_search.parts import SWEEP, HandBench, HandClock, Home
+
+USD_PER_HOUR = 3.6
+RENTED = Machine(1, 0, Rented("p", ("r",), "t", usd_per_hour=USD_PER_HOUR))
+CELL_SECONDS = 32.0
+
+
+def sweep_of(cells: int, *, share_seconds: float | None = None, store: MemoryStore | None = None) -> Home:
+    home = Home(Sweep(), cells, {"n": list(range(cells))}, store)
+    if share_seconds is not None:
+        limit = 2 * share_seconds * USD_PER_HOUR / 3600
+        home.launch = replace(home.launch, machine=RENTED, usd_per_hour=USD_PER_HOUR, max_cost_usd=limit)
+    return home
+
+
+def run(home: Home, *, worker: int = 0, boot: int = 1, bench: Any = None) -> Leaving:
+    return work(
+        folder=home.folder,
+        spec=home.spec,
+        launch=home.launch,
+        worker=worker,
+        machine=f"1a2b-{worker}-{boot}",
+        bench=bench or HandBench(home.clock, lambda args, step: 1.0),
+        clock=home.clock,
+        random=home.folder.random,
+    )
+
+
+def station_of(home: Home, worker: int = 0, boot: int = 1) -> Station:
+    machine = f"1a2b-{worker}-{boot}"
+    return Station(home.folder, home.spec, home.launch, worker, machine, home.clock, home.folder.random)
+
+
+def states(home: Home) -> dict[int, str]:
+    return {cell: row.state for cell, row in sorted(home.sweep.rows(1).items())}
+
+
+# Cells.
+
+
+@pytest.mark.parametrize("share_seconds", [None, 4000.0])
+def test_a_cell_whose_head_is_damaged_has_failed_and_the_others_go_on(share_seconds: float | None) -> None:
+    home = sweep_of(3, share_seconds=share_seconds)
+    home.store.put(CellKeys(SWEEP, 2).head, b"{", if_generation=0)
+    assert run(home) is Leaving.DONE
+    assert states(home) == {1: "succeeded", 2: "failed", 3: "succeeded"}
+    head = home.folder.read_head().head
+    assert head.state is State.FAILED and "1 of 3 cells failed: 2" in head.reason
+
+
+def test_of_a_cell_that_another_launch_runs_by_now_nothing_is_told() -> None:
+    """A computer that slept wakes up: its sweep was resumed elsewhere."""
+    home = sweep_of(1)
+    newer = replace(home.launch, launch=2, id="3c4d")
+    begun = life.begun(f"{SWEEP}.1", newer, ())
+    home.folder.swap(home.folder.read_head(), life.begun(SWEEP, newer, ()), "resumed")
+    home.store.put(CellKeys(SWEEP, 1).head, encode(begun), if_generation=0)
+    bench = HandBench(home.clock, lambda args, step: 1.0)
+    bench.take_up(Held(1, 1))
+    assert run(home, bench=bench) is Leaving.DONE
+    assert states(home) == {}
+
+
+class Losing(MemoryStore):
+    """Loses the answer to a claim, and the claim arrives when it likes."""
+
+    late: Callable[[], object] | None = None
+    lose = True
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        if "/claims/" in key and self.lose:
+            self.lose = False
+            self.late = lambda: MemoryStore.put(self, key, data, if_generation=if_generation)
+            raise StoreUnavailable("lost")
+        return super().put(key, data, if_generation=if_generation)
+
+
+def test_a_claim_whose_answer_was_lost_is_asked_for_again_before_any_other() -> None:
+    """Should it arrive when its worker has left for good, nobody would run that cell."""
+    home = sweep_of(4, store=Losing(clock=HandClock()))
+    claims = Claims(station_of(home))
+    claims.learn()
+    with pytest.raises(StoreUnavailable):
+        claims.next()
+    claims.learn()
+    held = claims.inherited()
+    assert held is not None and home.sweep.claims(1) == {held.cell: 1}
+    claims.learn()
+    assert claims.inherited() == held, "it is the worker's own until its row is there"
+
+
+def test_what_a_worker_has_ended_is_not_done_again_when_the_home_was_away() -> None:
+    home = sweep_of(3)
+    assert run(home) is Leaving.DONE
+    (segment,) = home.sweep.segments("1a2b-0-1").values()
+    assert len(segment) == 3
+
+
+# Money.
+
+
+def bills(home: Home, worker: int) -> list[Bill]:
+    return Bills(home.folder).of_launch("1a2b", worker)
+
+
+def test_what_counts_is_the_machines_life_with_its_boot_and_all_waiting() -> None:
+    home = sweep_of(1, share_seconds=4000.0)
+    began_at = home.clock.at
+    assert run(home) is Leaving.DONE
+    (bill,) = bills(home, 0)
+    assert bill.began_at == pytest.approx(began_at - BOOT_SECONDS)
+    assert home.clock.at <= bill.until <= home.clock.at + AHEAD_SECONDS
+    assert spent_usd([bill], home.clock.at) == pytest.approx((home.clock.at - began_at + BOOT_SECONDS) / 1000)
+
+
+def test_whoever_comes_in_a_dead_machines_place_has_what_that_one_has_left() -> None:
+    home = sweep_of(1, share_seconds=1000.0)
+    first = Purse(station_of(home))
+    first.open()
+    home.clock.at += 300.0
+    first.renew_if_due()
+    died_at = home.clock.at
+    home.clock.at += 5000.0  # no machine was to be had: nothing was paid for
+    second = Purse(station_of(home, boot=2))
+    second.open()
+    spent_seconds = BOOT_SECONDS + 300.0 + AHEAD_SECONDS + BOOT_SECONDS
+    assert died_at < home.clock.at
+    assert second.left_usd * 1000 == pytest.approx(1000.0 - 60.0 - spent_seconds)
+    other = Purse(station_of(home, worker=1))
+    other.open()
+    assert other.left_usd * 1000 == pytest.approx(1000.0 - 60.0 - BOOT_SECONDS)
+
+
+def test_a_cell_that_a_dead_machine_left_has_no_more_money_for_the_time_nobody_was_there() -> None:
+    home = sweep_of(2, share_seconds=140.0)
+    attempt = life.next_attempt(
+        life.begun(f"{SWEEP}.1", home.launch, ()),
+        nonce="n",
+        by=0,
+        alone=True,
+        machine="1a2b-0-1",
+        now=home.clock.at,
+        beat=None,
+    )
+    home.store.put(CellKeys(SWEEP, 1).head, encode(attempt), if_generation=0)
+    lost = Bill(1, 0, "0-1", USD_PER_HOUR, home.clock.at - BOOT_SECONDS, home.clock.at + 80.0)
+    Bills(home.folder).write("1a2b-0-1", lost)
+    claims = Claims(station_of(home))
+    claims.learn()
+    claims.next()
+    home.clock.at += 5000.0
+    began_at = home.clock.at
+    run(home, boot=2)
+    assert home.clock.at - began_at < CELL_SECONDS, "it has left at once"
+    assert "succeeded" not in states(home).values()
+
+
+def test_without_money_it_does_not_wait_for_others() -> None:
+    home = sweep_of(2, share_seconds=140.0)
+    claims = Claims(station_of(home, worker=1))
+    claims.learn()
+    assert claims.next() is not None, "another worker has one, and says nothing"
+    lost = Bill(1, 0, "0-1", USD_PER_HOUR, 0.0, 100.0)
+    Bills(home.folder).write("1a2b-0-1", lost)
+    began_at = home.clock.at
+    assert run(home, boot=2) is Leaving.SPARE
+    assert home.clock.at - began_at < 5.0 and not home.folder.read_head().head.state.final
+
+
+def test_of_two_whose_money_is_spent_the_last_ends_the_sweep() -> None:
+    home = sweep_of(3, share_seconds=140.0)
+    assert run(home, worker=0) is Leaving.SPARE, "the other one has money, and may come yet"
+    assert run(home, worker=1) is Leaving.DONE
+    head = home.folder.read_head().head
+    assert head.state is State.EXPIRED and "1 of 3 cells have not been begun" in head.reason, head.reason
+
+
+def test_a_machine_that_several_share_is_paid_for_until_the_last_has_left() -> None:
+    mine = Bill(1, 0, "0-1", 1.8, 0.0, 100.0)
+    other = Bill(1, 1, "0-1", 1.8, 0.0, 1100.0)
+    assert spent_usd([mine, other], 5000.0) == pytest.approx(1.1)
+    assert spent_usd([mine, other], 600.0) == pytest.approx(0.6), "what is ahead is not spent yet"
+    assert spent_usd([mine, replace(other, machine="1-1")], 5000.0) == pytest.approx(0.6)
+
+
+def test_where_nothing_is_paid_for_no_bill_is_written() -> None:
+    home = sweep_of(1)
+    assert run(home) is Leaving.DONE
+    assert not home.names(home.keys.bills)
