@@ -19,7 +19,7 @@ PROJECT = "emulated"
 REGION = "us-central1"
 SCOPE = f"regions/{REGION}"
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
-WAIT_SECONDS_MAX = 30.0
+WAIT_SECONDS_MAX = 120.0
 
 Found = TypeVar("Found")
 

@@ -132,7 +132,7 @@ def test_a_server_that_refuses_a_body_before_it_has_read_it_is_heard() -> None:
 
     thread = threading.Thread(target=refuse)
     thread.start()
-    with socket.create_connection(server.getsockname(), timeout=5) as ours:
+    with socket.create_connection(server.getsockname(), timeout=60) as ours:
         answer, keeps = exchange(ours, Request("PUT", "", {}, [bytes(1 << 20)] * 8), "x", "/")
     thread.join()
     server.close()

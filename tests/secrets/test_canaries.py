@@ -96,7 +96,7 @@ def as_bytes(said: Said) -> bytes:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.02)
