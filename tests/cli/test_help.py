@@ -9,6 +9,7 @@ import click
 import pytest
 
 from outlast.cli.app import ALIASES, COMMANDS, GROUPS, build
+from outlast.cli.headings import HEADINGS, OPTIONS_MAX, sections
 from tests.cli.user import User
 
 
@@ -60,6 +61,23 @@ def test_every_option_of_every_command_is_explained() -> None:
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 assert parameter.help, f"{name} {parameter.opts}"
+
+
+def test_no_list_of_options_is_too_long_to_be_read_and_none_is_lost() -> None:
+    group = build()
+    context = click.Context(group, info_name="outlast")
+    named: set[str] = set()
+    for name in COMMANDS:
+        command = group.get_command(context, name)
+        assert command is not None
+        options = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.hidden]
+        found = sections(options)
+        assert {one.name for some in found.values() for one in some} == {one.name for one in options}
+        assert max(map(len, found.values())) <= OPTIONS_MAX
+        named |= {one.name for one in options}
+        if name == "run":
+            assert [*found] == ["Options", *HEADINGS]
+    assert {name for names in HEADINGS.values() for name in names} <= named
 
 
 def test_the_version_is_printed(user: User) -> None:

@@ -30,6 +30,10 @@ ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop",
 """Words that other tools have taught people; they run, with a note."""
 
 
+OPTION_COLUMNS_MAX = 30
+"""As wide as click makes the column of names; longer ones have a line of their own."""
+
+
 class Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -85,6 +89,21 @@ class Command(click.Command):
             "token_normalize_func": lambda token: normal(token, names),
         }
         super().__init__(*args, **extra)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A long list under headings, in columns that all of them share."""
+        from outlast.cli.headings import OPTIONS_MAX, sections
+
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        shown = {one: row for one in options if (row := one.get_help_record(ctx)) is not None}
+        if len(shown) <= OPTIONS_MAX:
+            super().format_options(ctx, formatter)
+            return
+        width = min(OPTION_COLUMNS_MAX, max(len(name) for name, _ in shown.values()))
+        for heading, some in sections(list(shown)).items():
+            rows = [shown[one] for one in some]
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", text) for name, text in rows])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
