@@ -6,7 +6,7 @@ import json
 import re
 
 from tests.emulator_vertex import images
-from tests.vertex.trainer import REGION, RUNNER, Trainer, until
+from tests.vertex.trainer import REGION, Trainer, until
 
 OWNER = "roles/owner"
 CLUSTER = """
@@ -19,21 +19,6 @@ print("SAID", json.dumps({**said, "cluster": {k: said["cluster"][k] for k in ("c
 state = outlast.State(count=0)
 for step in outlast.steps(4, state, save_steps=2):
     state.count += 1
-"""
-EVALUATES = """
-import argparse, outlast
-given = argparse.ArgumentParser()
-given.add_argument("--mode", default="train")
-given.add_argument("--split", default="")
-given = given.parse_args()
-if given.mode == "evaluate":
-    state = outlast.State(count=0)
-    print("evaluates", outlast.latest_checkpoint())
-    outlast.log(accuracy=0.5)
-else:
-    state = outlast.State(count=0)
-    for step in outlast.steps(4, state, save_steps=2):
-        state.count += 1
 """
 PATIENT = """
 import time
@@ -54,32 +39,14 @@ def trains(trainer: Trainer, job: str, attempt: int = 1) -> None:
     )
 
 
-def test_a_job_trains_and_says_where_to_look(trainer: Trainer) -> None:
-    trainer.ready()
-    trainer.train()
-    said = trainer.user.outlast("run", "--on", "vertex", "--job-id", "one", "train.py")
-    assert said.code == 0, said.err
-    (job,) = trainer.custom_jobs()
-    number = job["name"].rpartition("/")[2]
-    assert f"console.cloud.google.com/vertex-ai/locations/{REGION}/training/{number}" in said.err
-    assert f"gcloud ai custom-jobs stream-logs {number} --region={REGION}" in said.err
-    assert job["state"] == "JOB_STATE_SUCCEEDED"
-    assert job["jobSpec"]["serviceAccount"] == RUNNER
-    until(lambda: trainer.output("one", "count") == b"10", "its outputs are published")
-    assert f"custom job {number}, done: https://console" in trainer.user.outlast("show", "one").out
-    assert trainer.paid_for() == []
-
-
 def test_a_container_that_is_taken_away_goes_on_from_its_checkpoint(trainer: Trainer) -> None:
     trainer.ready()
     trainer.train(steps=60, pause=0.1)
     trainer.run("one")
-    for attempt in (1, 2):
-        trains(trainer, "one", attempt)
-        until(lambda: any(r["alive"] for run in trainer.runs("one") for r in run["replicas"]), "it runs")
-        trainer.post("vertex/preempt", job="one", notice_seconds=0)
+    trains(trainer, "one")
+    trainer.post("vertex/preempt", job="one", notice_seconds=0)
     head = trainer.wait_for_state("one", "succeeded")
-    assert len(head["attempts"]) >= 3
+    assert len(head["attempts"]) >= 2
     until(lambda: trainer.output("one", "count") == b"60", "its outputs are published")
     assert len(trainer.custom_jobs()) == 1, "Vertex AI's own restarts are attempts like others"
 
@@ -177,17 +144,6 @@ def check_resumed_otherwise(trainer: Trainer, job: str) -> None:
     ):
         said = trainer.user.outlast("resume", job, "--dry-run", *words.split())
         assert said.code == 2 and answer in said.err
-
-
-def test_a_trained_job_is_evaluated_there(trainer: Trainer) -> None:
-    trainer.ready()
-    trainer.user.write("train.py", EVALUATES)
-    said = trainer.user.outlast("run", "--on", "vertex", "--job-id", "one", "train.py")
-    assert said.code == 0, said.err
-    found = trainer.user.outlast("evaluate", "one", "--on", "vertex", "--split", "test", "--json")
-    assert found.code == 0, found.err
-    assert found.json["metrics"] == {"accuracy": 0.5}
-    assert found.json["split"] == "test"
 
 
 def test_what_cannot_start_is_told_by_cloud_logging(trainer: Trainer) -> None:

@@ -13,7 +13,7 @@ import pytest
 from outlast_emulator.testing import Running, running
 from tests.cli.user import Said, User
 from tests.vertex.place import TIME_SCALE
-from tests.vertex.trainer import RUNNER, Trainer
+from tests.vertex.trainer import REGION, RUNNER, Trainer
 
 TRAINER = """
 import argparse, json, os
@@ -84,11 +84,17 @@ def planned(user: User, line: str) -> dict[str, Any]:
 # The first document: a module, bundled and run.
 
 
-def test_a_module_is_run_with_its_arguments_and_they_are_labels(somebody: User, trainer: Trainer) -> None:
+def test_a_module_is_run_its_arguments_are_labels_and_it_says_where_to_look(somebody: User, trainer: Trainer) -> None:
     said = typed(somebody, "outlast run --on vertex --name my-job trainer.train -- --epochs 2")
     assert "epochs 2" in said.out
     (job,) = [one for one in trainer.custom_jobs() if one["labels"].get("job_name") == "my-job"]
     assert job["labels"]["epochs"] == "2" and job["labels"]["job_name"] == "my-job"
+    assert job["state"] == "JOB_STATE_SUCCEEDED" and job["jobSpec"]["serviceAccount"] == RUNNER
+    number = job["name"].rpartition("/")[2]
+    assert f"console.cloud.google.com/vertex-ai/locations/{REGION}/training/{number}" in said.err
+    assert f"gcloud ai custom-jobs stream-logs {number} --region={REGION}" in said.err
+    assert f"custom job {number}, done: https://console" in typed(somebody, "outlast show").out
+    assert trainer.paid_for() == []
 
 
 @pytest.mark.parametrize(
@@ -156,6 +162,7 @@ def test_an_image_that_is_there_is_used_and_nothing_is_built(somebody: User, tra
 def test_train_jobs_logs_resume_and_evaluate(somebody: User, trainer: Trainer) -> None:
     trainer.emulator.make_bucket("train-datasets")
     trainer.emulator.put("train-datasets", "coco/tfrecords/train.tfrecords", b"records")
+    assert "gs://" in typed(somebody, "outlast run --on vertex --dataset bucket/path trainer.train", code=3).err
     base = f"--bucket {trainer.bucket} --dataset gs://train-datasets/coco/tfrecords -c config.yml"
     said = typed(somebody, f"outlast run --on vertex {base} --job_id train-one --scale_tier BASIC_GPU trainer.train")
     assert "`--scale-tier BASIC_GPU` is `n1-standard-8` with 1 T4 now" in said.err

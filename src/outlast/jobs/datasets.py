@@ -65,7 +65,12 @@ def _check(source: str, directory: Path) -> None:
     if is_url(source) and not source.startswith("file://"):
         check_url(source)
     elif _is_local(source, directory) and not _path(source, directory).exists():
-        raise NotFound(f"there is no {shown(source)} to be a dataset", hint="name a directory or a file that is there")
+        bucket = (
+            f"; `gs://{source}`, if it is in a bucket" if "/" in source and not source.startswith((".", "/")) else ""
+        )
+        raise NotFound(
+            f"there is no {shown(source)} to be a dataset", hint=f"name a directory or a file that is there{bucket}"
+        )
     elif not _is_local(source, directory) and not DIGEST_FORM.fullmatch(source):
         check_dataset_name(source)
 

@@ -54,8 +54,8 @@ AGAIN_SECONDS = 120.0
 INTERNAL_MAX = 3
 """So many custom jobs of a launch fail for reasons of Vertex AI's own before a container has come up: then it is the image."""
 
-QUIET_SECONDS = 20.0
-"""So long a container that runs may say nothing before its log is asked."""
+QUIET_SECONDS, QUIET_SECONDS_MIN = 20.0, 2.0
+"""So long a container that runs may say nothing before its log is asked; not less where an emulator's time runs faster."""
 
 ERROR_SECONDS = 120.0
 """So long after a custom job's end Vertex AI may take to say why."""
@@ -71,6 +71,7 @@ CAPABILITIES = Capabilities(
     preempts=False,
     platform=PLATFORM,
     rents=True,
+    shares=True,
     contained=True,
 )
 """Vertex AI takes machines away, but not when it is asked to; its emulator does."""
@@ -250,7 +251,8 @@ class VertexEngine:
         """What keeps a container from counting its boot in the home, by what Cloud Logging has of it: it cannot tell us otherwise."""
         for one in living:
             quiet_seconds = self.clock.now() - one.started_at
-            if one.phase is Phase.RUNNING and one.rank not in boots.newest and quiet_seconds > QUIET_SECONDS:
+            patience_seconds = max(QUIET_SECONDS * self._time_scale(), QUIET_SECONDS_MIN)
+            if one.phase is Phase.RUNNING and one.rank not in boots.newest and quiet_seconds > patience_seconds:
                 return last_words(self.transport, rented_of(launch).project, one, lines=1)
         return ""
 
