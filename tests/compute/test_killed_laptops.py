@@ -1,4 +1,4 @@
-"""The laptop dies before or after any write of run, stop, resume on rented machines: nothing leaks, and the same command works again."""
+"""The laptop dies at any write of run, stop, resume, sync on rented machines: nothing leaks, and the same command works again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from outlast.bundle.unpack import unpack
 from outlast.google.compute import ComputeClient
+from outlast.jobs import sync
 from outlast.jobs.asked import Asked
 from outlast.jobs.audit import audit
 from outlast.jobs.find import find
@@ -18,6 +20,7 @@ from outlast.jobs.look import look
 from outlast.jobs.resume import resume
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit
+from outlast.jobs.sync import Syncing
 from outlast.jobs.world import World, system_world
 from outlast.testing.crash import Counting, killed_at
 from outlast_emulator.testing import Running, running
@@ -27,6 +30,7 @@ from tests.compute.renter import RUNNER, until
 KILL_POINTS = {"run": 16, "stop": 10, "resume": 11}
 """Of the home and the engine: more or fewer means that a command writes something else than before, and its order must be argued anew."""
 
+SYNC_POINTS = 8
 REQUEST_POINTS = {"run": 4, "stop": 6, "resume": 4}
 """Before and after each request that changes something at Compute Engine."""
 
@@ -165,3 +169,36 @@ def test_a_command_killed_at_any_request_can_be_given_again(name: str, point: in
     assert killed_at_request(laptop.verb(name), point) == -1
     laptop.verb(name)(system_world())
     laptop.check(name)
+
+
+def test_a_sync_killed_at_any_write_can_be_given_again(
+    laptop: Laptop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the newest wish names is whole, for nobody else looks at it before a trainer runs it. Point 1 is the code that was
+    submitted: it is wished for again, since another wish has come between."""
+    monkeypatch.setattr(sync, "HEAR_SECONDS_MAX", 0.0)  # its machines are records: nobody answers
+    laptop.verb("run")(system_world())
+    folder = find(system_world(), laptop.bucket).folder
+
+    def carry(world: World) -> None:
+        Syncing(world, find(world, laptop.bucket), laptop.directory, restart=True).once()
+
+    def wished() -> str:
+        launch = folder.existing_head().head.launch
+        edit = folder.wished(launch).edit
+        to = tmp_path / "unpacked" / edit
+        if not to.exists():
+            unpack(folder.store, folder.read_edit(launch, edit).bundle, to)
+        return (to / "train.py").read_text()
+
+    script = laptop.directory / "train.py"
+    script.write_text("print('counted')\n")
+    assert killed_at(system_world(), carry, None) == SYNC_POINTS
+    for point in range(SYNC_POINTS):
+        before = script.read_text()
+        script.write_text(f"print({point})\n")
+        assert killed_at(system_world(), carry, point) == -1
+        assert wished() in (before, script.read_text()), point
+        carry(system_world())
+        assert wished() == script.read_text(), point
+    laptop.check("run")

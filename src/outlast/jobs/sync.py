@@ -51,8 +51,13 @@ class Syncing:
         self.beside = [Path(one) for one in self.spec.provenance.beside]
         head = job.folder.existing_head().head
         self._check(self.spec, head)
-        self.bundle = head.bundle
+        self.bundle = self._newest_bundle(head)
         self.edited = bool(head.edit)
+
+    def _newest_bundle(self, head: Head) -> str:
+        """What its machine has, or will have: a wish that nobody has carried out yet is older than what is wished now."""
+        wished = self.job.folder.wished(head.launch).edit
+        return self.job.folder.read_edit(head.launch, wished).bundle if wished > head.edit else head.bundle
 
     def _check(self, spec: Spec, head: Head) -> None:
         whole = spec.sweep or self.job.id
@@ -128,8 +133,9 @@ class Syncing:
     def _wish(self, digest: str) -> Head | None:
         """The head that says that it was carried out; None: nobody has answered."""
         folder = self.job.folder
-        launch = folder.existing_head().head.launch
-        at = folder.store.now()
+        head = folder.existing_head().head
+        launch = head.launch
+        at = max(folder.store.now(), _after(max(folder.wished(launch).edit, head.edit)))
         request = Request("sync", launch, at, bundle=digest, restart=self.restart)
         key = folder.keys.edit(launch, at, nonce(folder.random))
         folder.create(key, request)
@@ -144,6 +150,12 @@ class Syncing:
                 return None
             self.world.clock.sleep(max(0.05, folder.store.poll_seconds))
         return None
+
+
+def _after(edit: str) -> float:
+    """The time of a wish that comes behind this one, also where the clocks of two computers disagree about the second."""
+    made_ms = edit.partition("-")[0]
+    return (int(made_ms) + 1.5) / 1000 if made_ms.isdigit() else 0.0
 
 
 def _has_machine(world: World, job: Job) -> bool:
