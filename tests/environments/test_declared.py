@@ -260,3 +260,74 @@ def test_a_version_of_python_is_compared_as_people_mean_it(specifier: str, versi
 
 def test_the_version_to_offer_is_the_lowest_that_will_do() -> None:
     assert (lowest(">=3.12,<4"), lowest("<3.9")) == ("3.12", "")
+
+
+SETUP = """\
+from setuptools import find_packages, setup
+raise SystemExit("it is read, and never run")
+BASE = ["alpha>=1"]
+setup(
+    name="my-project", packages=find_packages(), python_requires=">=3.10",
+    install_requires=BASE + ["beta"], extras_require={"cpu": "delta", "gpu": ["gamma"], "more": ("epsilon",)},
+)
+"""
+SETUP_CFG = """\
+[metadata]
+name = my-project
+[options]
+install_requires =
+    alpha>=1
+    # a comment
+    beta; python_version < "4"
+[options.extras_require]
+gpu = gamma; delta
+"""
+
+
+def test_a_setup_py_is_read_and_never_run(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(SETUP)
+    (tmp_path / "my_project").mkdir()
+
+    found = declared_around(tmp_path)
+    more = explicit(tmp_path, extras=("more",))
+
+    assert found is not None and more is not None
+    assert (found.lines, found.source) == (("alpha>=1", "beta"), "setup.py")
+    assert (found.requires_python, found.paths) == (">=3.10", (".",))
+    assert (more.lines, more.source) == (("alpha>=1", "beta", "epsilon"), "setup.py [more]")
+    (tmp_path / "requirements.txt").write_text("gamma\n")
+    around = declared_around(tmp_path)
+    assert around is not None and around.source == "requirements.txt"
+
+
+def test_a_setup_cfg_is_read_too(tmp_path: Path) -> None:
+    (tmp_path / "setup.cfg").write_text(SETUP_CFG)
+    (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup()\n")
+
+    found = explicit(tmp_path, extras=("gpu",))
+
+    assert found is not None
+    assert found.lines == ("alpha>=1", 'beta; python_version < "4"', "gamma", "delta")
+
+
+@pytest.mark.parametrize("computed", ["open('x').read().split()", "[*NAMES]", "NAMES", "['a'] + 1", "X"])
+def test_a_setup_py_that_works_out_what_it_needs_is_said_to_do_so(tmp_path: Path, computed: str) -> None:
+    (tmp_path / "setup.py").write_text(f"from setuptools import setup\nX = X\nsetup(install_requires={computed})\n")
+
+    assert declared_around(tmp_path) is None
+    with pytest.raises(UsageError, match="works out what it needs") as error:
+        explicit(tmp_path, extras=("more",))
+    assert "--requirements" in error.value.hint
+
+
+def test_an_image_has_the_extra_that_is_called_like_its_variant(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(SETUP)
+
+    on_gpus = declared_around(tmp_path, "gpu")
+    with_more = declared_explicitly(tmp_path, "train.py", (), ("more",), "cpu")
+    twice = declared_explicitly(tmp_path, "train.py", (), ("gpu",), "gpu")
+
+    assert on_gpus is not None and with_more is not None and twice is not None
+    assert (on_gpus.lines, on_gpus.source) == (("alpha>=1", "beta", "gamma"), "setup.py [gpu]")
+    assert with_more.lines == ("alpha>=1", "beta", "delta", "epsilon")
+    assert twice.source == "setup.py [gpu]"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from outlast.jobs.container_build import Made
 
 SETTINGS_FILES = ("outlast.toml", "pyproject.toml", ".gitignore", ".outlastignore", ".git/index", ".git/info/exclude")
-DECLARATIONS = ("requirements.txt", "pyproject.toml")
+DECLARATIONS = ("requirements.txt", "pyproject.toml", "setup.py", "setup.cfg")
 NAME_BYTES_MAX = 1000
 ELSEWHERE = (b"\n-", b"file:", b"../", b"[tool.uv", b" @ ")
 """In a file that declares packages: something outside of the directory may have a say."""

@@ -115,10 +115,18 @@ def _declared(
         return None
     from outlast.bundle.environment.declared import declared_around, declared_explicitly
 
-    explicit = declared_explicitly(directory, script_of(target), asked.requirements, asked.extras)
+    variant = _variant(asked) if engine.capabilities.contained else ""
+    explicit = declared_explicitly(directory, script_of(target), asked.requirements, asked.extras, variant)
     if explicit is not None or not around:
         return explicit
-    return declared_around(directory)
+    return declared_around(directory, variant)
+
+
+def _variant(asked: Asked) -> str:
+    """Of the image: a project's extra that is called so belongs to it."""
+    from outlast.spec.machine import parse_gpus
+
+    return asked.container.variant or ("gpu" if parse_gpus(str(asked.gpus))[0] else "cpu")
 
 
 def _has_block(script: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Which packages a job declares, and where: `--requirements`, the script's own block, pyproject.toml with uv.lock, requirements.txt."""
+"""Which packages a job declares, and where: options, the script's own block, pyproject.toml with uv.lock, requirements.txt, setup.py."""
 
 from __future__ import annotations
 
@@ -52,12 +52,15 @@ class Declared:
 
 
 def declared_explicitly(
-    directory: Path, script: str, requirements: Sequence[str], extras: Sequence[str]
+    directory: Path, script: str, requirements: Sequence[str], extras: Sequence[str], variant: str = ""
 ) -> Declared | None:
-    """What somebody wrote down for this very job: options first, then the script's own block; None: nothing."""
+    """What somebody wrote down for this very job: options first, then the script's own block; None: nothing.
+
+    `variant`: `cpu` or `gpu`: an extra of the project's that is called so belongs to its images.
+    """
     if requirements or extras:
         named = [_file(directory, one) for one in requirements]
-        from_project = _project(directory, extras) if extras else None
+        from_project = _project(directory, extras, variant) if extras else None
         return _joined(named, list(requirements), from_project)
     if script.endswith(".py"):
         block = read_block(directory / script)
@@ -67,16 +70,16 @@ def declared_explicitly(
     return None
 
 
-def declared_around(directory: Path) -> Declared | None:
-    """What lies in the directory: pyproject.toml, with uv.lock if there is one; else requirements.txt; None: nothing."""
+def declared_around(directory: Path, variant: str = "") -> Declared | None:
+    """What lies in the directory: pyproject.toml, with uv.lock if there is one; else requirements.txt; else setup.py; None: nothing."""
     if (directory / PYPROJECT).is_file():
-        project = _project(directory, ())
+        project = _project(directory, (), variant, PYPROJECT)
         if project is not None:
             return project
     if (directory / REQUIREMENTS).is_file():
         found = _joined([directory / REQUIREMENTS], [REQUIREMENTS], None)
         return found if requirement_files.has_any(directory / REQUIREMENTS) else None
-    return None
+    return _project(directory, (), variant)
 
 
 def with_line(declared: Declared, line: str, why: str) -> Declared:
@@ -129,42 +132,66 @@ def _file(directory: Path, text: str) -> Path:
     return path
 
 
-def _project(directory: Path, extras: Sequence[str]) -> Declared | None:
-    """None: it declares nothing, and nothing was asked of it."""
-    path = directory / PYPROJECT
-    if not path.is_file():
-        raise NotFound(
-            f"`--extras {','.join(extras)}`: there is no `{PYPROJECT}` in `{directory}`",
-            hint="`--requirements FILE` takes a requirements file",
-        )
-    document = _toml(path, PROJECT_BYTES_MAX)
-    project = document.get("project")
-    if not isinstance(project, dict) or ("dependencies" not in project and not extras):
-        if extras:
-            raise UsageError(f"`{PYPROJECT}` has no `[project]` table", hint="`--requirements FILE` takes a file")
+def _project(directory: Path, extras: Sequence[str], variant: str = "", only: str = "") -> Declared | None:
+    """None: it declares nothing, and nothing was asked of it. `only`: the one file that is looked at."""
+    source, document, project = _table(directory, extras, only)
+    if project is None or ("dependencies" not in project and not extras):
         return None
-    lines = _strings(project.get("dependencies", []), "dependencies")
+    lines = _strings(project.get("dependencies", []), "dependencies", source)
     optional = project.get("optional-dependencies", {})
     optional = optional if isinstance(optional, dict) else {}
     known = {normal(str(name)): value for name, value in optional.items()}
+    if variant in known and variant not in map(normal, extras):
+        extras = (variant, *extras)
     for extra in extras:
         if normal(extra) not in known:
             legal = ", ".join(f"`{name}`" for name in sorted(optional)) or "none"
-            raise UsageError(f"`{PYPROJECT}` has no extra `{extra}`", hint=f"the extras are {legal}")
-        lines += _strings(known[normal(extra)], f"optional-dependencies.{extra}")
+            raise UsageError(f"`{source}` has no extra `{extra}`", hint=f"the extras are {legal}")
+        lines += _strings(known[normal(extra)], f"optional-dependencies.{extra}", source)
     own = normal(str(project.get("name", "")))
     lines = with_sources(_without_own(lines, own, known), document, directory)
     if not lines and not extras:
         return None
     constraints, hashes = _lock(directory / LOCK, own) if (directory / LOCK).is_file() else ([], {})
     return _of(
-        PYPROJECT + (f" [{','.join(extras)}]" if extras else "") + (f", {LOCK}" if constraints else ""),
+        source + (f" [{','.join(extras)}]" if extras else "") + (f", {LOCK}" if constraints else ""),
         lines=lines,
         constraints=constraints,
         hashes=hashes,
         requires_python=str(project.get("requires-python", "")),
         paths=_own_paths(directory, own),
     )
+
+
+def _table(directory: Path, extras: Sequence[str], only: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+    """(the file's name, all of it, its `[project]` table): of pyproject.toml if that says what the project needs, else of setup.py."""
+    document = _toml(directory / PYPROJECT, PROJECT_BYTES_MAX) if (directory / PYPROJECT).is_file() else {}
+    project = document.get("project")
+    if isinstance(project, dict) and ("dependencies" in project or "optional-dependencies" in project):
+        return PYPROJECT, document, project
+    if only != PYPROJECT and any((directory / name).is_file() for name in ("setup.py", "setup.cfg")):
+        from outlast.bundle.environment.setup_py import SETUP_PY, Computed, read_setup
+
+        try:
+            source, table = read_setup(directory)
+        except Computed:
+            if not extras:
+                return SETUP_PY, {}, None  # what lies around and cannot be read is not obeyed
+            raise UsageError(
+                f"`--extras {','.join(extras)}`: `{SETUP_PY}` works out what it needs, and is not run here",
+                hint=f"write it down in `{PYPROJECT}`, or in a file for `--requirements`",
+            ) from None
+        return source, {}, table
+    if extras and isinstance(project, dict):
+        return PYPROJECT, document, project
+    if extras and document:
+        raise UsageError(f"`{PYPROJECT}` has no `[project]` table", hint="`--requirements FILE` takes a file")
+    if extras:
+        raise NotFound(
+            f"`--extras {','.join(extras)}`: there is no `{PYPROJECT}` in `{directory}`",
+            hint="`--requirements FILE` takes a requirements file",
+        )
+    return PYPROJECT, document, None
 
 
 def _without_own(lines: list[str], own: str, known: Mapping[str, Any]) -> list[str]:
@@ -174,7 +201,7 @@ def _without_own(lines: list[str], own: str, known: Mapping[str, Any]) -> list[s
         name, _, rest = line.partition("[")
         if own and normal(name.strip()) == own and "]" in rest:
             for extra in rest.partition("]")[0].split(","):
-                found += _strings(known.get(normal(extra.strip()), []), f"optional-dependencies.{extra}")
+                found += _strings(known.get(normal(extra.strip()), []), f"optional-dependencies.{extra}", PYPROJECT)
         else:
             found.append(line)
     return list(dict.fromkeys(found))
@@ -214,7 +241,7 @@ def _toml(path: Path, bytes_max: int) -> dict[str, Any]:
         raise UsageError(f"`{path.name}` cannot be read: {error}", hint=f"`{path}` must be TOML") from error
 
 
-def _strings(value: object, where: str) -> list[str]:
+def _strings(value: object, where: str, source: str) -> list[str]:
     if isinstance(value, list) and all(isinstance(one, str) and "\n" not in one for one in value):
         return list(value)
-    raise UsageError(f"`{where}` in `{PYPROJECT}` is no list of requirements", hint='write `["numpy>=2", "pandas"]`')
+    raise UsageError(f"`{where}` in `{source}` is no list of requirements", hint='write `["numpy>=2", "pandas"]`')
