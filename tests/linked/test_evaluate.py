@@ -274,7 +274,8 @@ def test_a_script_that_only_left_outputs_can_be_evaluated(laptop: Laptop) -> Non
 # Killed.
 
 
-def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop) -> None:
+def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUTLAST_SUPERVISOR_IDLE_SECONDS", "2")  # one for all of these jobs
     of = trained(laptop)
     points = killed_at(laptop.world(), lambda world: evaluate(world, of, wanted(laptop, "first")), None)
     wait(laptop.world(), laptop.job("first"))

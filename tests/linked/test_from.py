@@ -164,7 +164,8 @@ def test_a_resumed_fine_tuning_goes_on_with_its_own_checkpoint(laptop: Laptop) -
     assert end_of(second)["weight"] == 66
 
 
-def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop) -> None:
+def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUTLAST_SUPERVISOR_IDLE_SECONDS", "2")  # one for all of these jobs
     run(laptop, ask(laptop, "first"))
     asked = ask(laptop, "second", "--rate", "10", "--total", "1", from_job="first")
     points = killed_at(laptop.world(), lambda world: submit(world, asked), None)
