@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from outlast.folder.records import LaunchRecord
+from outlast.folder.zone_memory import tell_stockout
+from outlast.spec.spec import Machine, Rented
+from outlast.store.registry import open_store
 from outlast_emulator.testing import Running, running
 from tests.cli.user import Said, User
 from tests.vertex.place import TIME_SCALE
@@ -137,6 +141,7 @@ def test_each_option_is_taken(words: str, expected: dict[str, Any], somebody: Us
         ("--gpu_spec 4xV100 --region us-east4", "with 4 V100 is not offered as Spot in `us-east4`"),
         ("--gpu_spec L4 --flex_start --spot", "contradict"),
         ("--network nothere", "there is no network `nothere`"),
+        ("--tensorboard 7 --region us-central1,us-east1", "its jobs cannot be in `us-east1`"),
         ("--gpu_spec T4 --region me-west1x", "no region"),
     ],
 )
@@ -230,6 +235,20 @@ def test_as_many_custom_jobs_as_vertex_has_quota_for_and_doctor_tells(somebody: 
     trainer.post("vertex/quotas", **quota, limit=None)
     assert "`preemptible_c2_cpus` 20" in told.out and "`tpu_v5e` 2200" in told.out
     assert "network" not in told.out and "`CPUS`" not in told.out
+
+
+def test_a_region_that_had_no_machine_is_tried_after_the_others(
+    somebody: User, trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in trainer.emulator.variables.items():
+        monkeypatch.setenv(name, value)
+    store = open_store(f"gs://{trainer.bucket}")
+    machine = Machine(8, 0, Rented(project="emulated", regions=(REGION,), machine_type="c2-standard-8"))
+    tell_stockout(store, LaunchRecord(1, "aa", "vertex", 1, machine, 0.0, 100.0, "bundle"), store.now())
+    words = f"--machine_type c2-standard-8 --region {REGION},europe-west4 --dry_run trainer.train"
+    said = typed(somebody, f"outlast run --on vertex {words}")
+    assert f"`{REGION}` had no `c2-standard-8` lately: `europe-west4` is tried first" in said.err
+    assert "in europe-west4" in said.out
 
 
 def test_the_account_is_the_runner(somebody: User, trainer: Trainer) -> None:

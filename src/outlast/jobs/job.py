@@ -45,7 +45,7 @@ def _labels(spec: Spec, record: LaunchRecord, cells: Sequence[str] = ()) -> dict
     from outlast.spec.sweep.labels import labels_of
 
     rented = record.machine.rented
-    tpu = rented is not None and "tpu" in f"{rented.accelerator} {rented.machine_type}".lower()
+    tpu = rented is not None and (bool(rented.topology) or rented.accelerator.startswith("tpu-"))
     own = {
         "job_name": spec.name,
         "gpu_enabled": _truth(bool(record.machine.gpus) and not tpu),

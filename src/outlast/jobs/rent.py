@@ -84,7 +84,7 @@ def rent(world: World, asked: Asked) -> Found:
         external_ip=asked.external_ip,
         linger_seconds=asked.linger_seconds,
     )
-    tried = _in_order(world, asked, known, Machine(choice.machine.cpus, choice.gpus, rented))
+    tried = in_order(world, asked, known, Machine(choice.machine.cpus, choice.gpus, rented))
     assert tried.machine.rented is not None
     machine = in_region(tried.machine, tried.machine.rented.regions[0], narrow=False)
     assert machine.rented is not None
@@ -94,7 +94,7 @@ def rent(world: World, asked: Asked) -> Found:
     return Found(machine, tuple(note for note in told if note), image.python)
 
 
-def _in_order(world: World, asked: Asked, known: Catalog, machine: Machine) -> Ordered:
+def in_order(world: World, asked: Asked, known: Catalog, machine: Machine) -> Ordered:
     """Zones and regions as this user's jobs have met them; where there is no choice nothing is looked up."""
     assert machine.rented is not None
     if max(len(machine.rented.zones), len(machine.rented.regions)) < 2:

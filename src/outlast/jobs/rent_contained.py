@@ -29,7 +29,7 @@ from outlast.google.project_apis import ProjectApis
 from outlast.google.wire import NoAnswer
 from outlast.jobs.machine import Found
 from outlast.jobs.networks import check_network
-from outlast.jobs.rent import account_for, check_max_cost, in_region
+from outlast.jobs.rent import account_for, check_max_cost, in_order, in_region
 from outlast.jobs.rent_tpu import Chosen, rent_tpu
 from outlast.spec.machine import parse_gpus
 from outlast.spec.spec import Machine, Pool, Rented
@@ -59,16 +59,18 @@ def rent_contained(world: World, asked: Asked) -> Found:
         disk_type=asked.disk_type or chosen.rented.disk_type,
         service_account=account,
         network=_network(apis, asked.network, chosen.rented.regions, check=not asked.force),
-        tensorboard=_tensorboard(project, chosen.rented.regions[0], asked.managed.tensorboard),
+        tensorboard=_tensorboard(project, chosen.rented.regions, asked.managed.tensorboard),
         external_ip=False,
         linger_seconds=asked.linger_seconds,
         service=SERVICE,
     )
-    machine = in_region(replace(chosen.machine, rented=rented), rented.regions[0], narrow=False)
+    tried = in_order(world, asked, known, replace(chosen.machine, rented=rented))
+    assert tried.machine.rented is not None
+    machine = in_region(tried.machine, tried.machine.rented.regions[0], narrow=False)
     assert machine.rented is not None
     if asked.max_cost_usd is not None:
         check_max_cost(asked.max_cost_usd, machine.rented)
-    told = (*notes, *chosen.notes, account_note, stale(known, world.clock.now()))
+    told = (*notes, *chosen.notes, account_note, tried.note, stale(known, world.clock.now()))
     return Found(machine, tuple(note for note in told if note))
 
 
@@ -221,5 +223,14 @@ def _network(apis: ProjectApis, name: str, regions: tuple[str, ...], *, check: b
     return f"projects/{number or apis.project}/global/networks/{name.rpartition('/')[2]}"
 
 
-def _tensorboard(project: str, region: str, text: str) -> str:
-    return text if not text or "/" in text else f"projects/{project}/locations/{region}/tensorboards/{text}"
+def _tensorboard(project: str, regions: tuple[str, ...], text: str) -> str:
+    """It is in one region, and so are the jobs that write to it."""
+    if not text:
+        return ""
+    named = text.split("/")[3] if "/" in text else regions[0]
+    other = next((region for region in regions if region != named), None)
+    if other is not None:
+        raise UsageError(
+            f"TensorBoard `{text}` is in `{named}`, and its jobs cannot be in `{other}`", hint=f"`--region {named}`"
+        )
+    return text if "/" in text else f"projects/{project}/locations/{named}/tensorboards/{text}"
