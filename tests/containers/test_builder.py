@@ -84,11 +84,13 @@ def test_debian_packages_and_conda_environments_are_installed_by_the_builder(
     project.write("environment.yml", "dependencies: [conda-tool]\n")
     with_both = project.outlast("container", "build", "--dockerfile", "Dockerfile", "--name", "both", "--json")
     assert with_both.code == 0, with_both.err
+    assert "`--conda environment.yml` begins with it" in with_both.err
 
     options = ("--base-image", with_both.json["image"], "--conda", "environment.yml", "--apt", "zip", "--apt", "curl")
     said = project.outlast("container", "build", *options, "--json")
 
     assert said.code == 0, said.err
+    assert "begins with it" not in said.err
     assert run_image(podman_env, said.json["image"], "sh", "-c", "ls /var/lib/installed; conda-tool") == (
         "curl\nzip\nof conda\n"
     )

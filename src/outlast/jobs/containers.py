@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NAME_LENGTH_MAX = 60
 REGION_DEFAULT = "us-central1"
-LAYOUT = "layout"
+CONDA_FILE = "environment.yml"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def image_for(
         clock=world.clock,
         on_progress=on_progress,
     )
-    return Image(made.reference, made, made.base, built_base=built_base, inputs=inputs)
+    return Image(made.reference, made, made.base, _conda_notes(asked, directory), built_base, inputs)
 
 
 def inputs_for(
@@ -171,6 +171,12 @@ def _agent_key(agent: bytes) -> str:
 def ignored_notes(asked: Asked) -> tuple[str, ...]:
     named = ", ".join(f"`{option}`" for option in asked.container.ignored)
     return (f"warning: `--image-tag` names an image that is there: ignored: {named}",) if named else ()
+
+
+def _conda_notes(asked: Asked, directory: Path) -> tuple[str, ...]:
+    if asked.container.conda or not (directory / CONDA_FILE).is_file():
+        return ()
+    return (f"note: `{CONDA_FILE}` is left alone; `--conda {CONDA_FILE}` begins with it, where a builder is",)
 
 
 def variant_of(asked: Asked) -> str:
