@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.user import User
 from tests.sweep.conftest import done
 
@@ -29,3 +31,20 @@ def test_a_name_that_cannot_be_one_is_answered_with_one_that_can(user: User) -> 
     both = user.outlast("show", "--xgroup", "a", "b")
     assert both.code == 2 and "are two jobs" in both.err
     assert "missing argument" in user.outlast("stop").err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--seed", "3", "train.py"), "`--seed` belongs to a search"),
+        (("--goal", "min", "train.py"), "hint: `--metric loss --goal min`"),
+        (("--shell",), "`--shell` runs no script"),
+        (("--trials", "3", "train.py"), "hint: add `--search random`"),
+        (("--sweep", "", "train.py"), "no file is named"),
+    ],
+)
+def test_an_option_that_would_be_passed_over_is_refused(user: User, words: tuple[str, ...], said: str) -> None:
+    user.write("grid.json", '{"lr": [1, 2]}')
+    answer = user.outlast("run", "--sweep", "grid.json", *words)
+    assert answer.code == 2 and said in answer.err, answer.err
+    assert not (user.home / "jobs").exists()

@@ -102,6 +102,9 @@ def test_the_cells_of_a_search_are_printed_too(tmp_path: Path) -> None:
         (["--search", "random", "stdin"], '{"a": [1, 2]}', EXIT_USAGE, "--trials 20"),
         (["--search", "random", "--trials", "3", "stdin"], '{"a": 1}', EXIT_USAGE, "nothing to choose"),
         (["--search", "grid", "stdin"], "{}", EXIT_USAGE, "random"),
+        (["--search", "tpe", "--trials", "3", "stdin"], "{}", EXIT_USAGE, "nobody knows them yet"),
+        (["--seed", "3", "stdin"], "{}", EXIT_USAGE, "`--seed` belongs to a search"),
+        ([""], "{}", EXIT_USAGE, "no file is named"),
         ([], "", EXIT_USAGE, "FILE|stdin"),
     ],
 )

@@ -28,13 +28,17 @@ CELLS_AT_ONCE = 256
 @click.option("--flags", "as_flags", is_flag=True, help="One line of flags for each cell, as its script is given them.")
 @click.option("--pprint", "pretty", is_flag=True, help="The JSON indented, for people.")
 @click.option("--count", "only_count", is_flag=True, help="Only how many cells there are.")
-@click.option("--search", type=click.Choice(["random", "sobol"]), help="FILE holds ranges: the cells of this search.")
+@click.option("--search", metavar="random|sobol", help="FILE holds ranges: the cells of this search.")
 @click.option("--trials", type=whole(1), metavar="N", help="With --search: how many.")
-@click.option(
-    "--seed", type=whole(0), default=0, metavar="N", help="With --search: other numbers, other cells; 0 if not said."
-)
+@click.option("--seed", type=whole(0), metavar="N", help="With --search: other numbers, other cells; 0 if not said.")
 def command(
-    source: str, as_flags: bool, pretty: bool, only_count: bool, search: str | None, trials: int | None, seed: int
+    source: str,
+    as_flags: bool,
+    pretty: bool,
+    only_count: bool,
+    search: str | None,
+    trials: int | None,
+    seed: int | None,
 ) -> int:
     """Print the cells of a sweep as a JSON list, the first key changing fastest.
 
@@ -43,8 +47,9 @@ def command(
     """
     from outlast.spec.sweep.read import read_document
 
+    _check(search, trials, seed)
     document = read_document(source, sys.stdin)
-    cells, count = _searched(document, source, search, trials, seed) if search else _expanded(document, source, trials)
+    cells, count = _searched(document, source, search, trials, seed or 0) if search else _expanded(document, source)
     if only_count:
         put(str(count))
         return EXIT_DONE
@@ -54,11 +59,22 @@ def command(
     return EXIT_DONE
 
 
-def _expanded(document: Any, source: str, trials: int | None) -> tuple[Iterable[dict[str, Any]], int]:
+def _check(search: str | None, trials: int | None, seed: int | None) -> None:
+    """What cannot be meant together."""
+    hint = "`--search random` or `--search sobol`"
+    if search is None and (trials is not None or seed is not None):
+        raise UsageError(f"`--{'trials' if trials is not None else 'seed'}` belongs to a search", hint=hint)
+    if search == "tpe":
+        raise UsageError(
+            "`tpe` chooses each cell by what the cells before it have found: nobody knows them yet", hint=hint
+        )
+    if search not in (None, "random", "sobol"):
+        raise UsageError(f"there is no search `{search}` here", hint=hint)
+
+
+def _expanded(document: Any, source: str) -> tuple[Iterable[dict[str, Any]], int]:
     from outlast.spec.sweep.expand import expansion
 
-    if trials is not None:
-        raise UsageError("`--trials` belongs to a search", hint="`--search random` or `--search sobol`")
     found = expansion(document, source)
     return found, found.cell_count
 

@@ -10,7 +10,9 @@ from outlast.cli.options import home_option, json_option, whole
 from outlast.spec.names import check_label
 
 
-@click.command("jobs", cls=Command, short_help="List jobs, the newest first.", aliases={"xgroup": "name"})
+@click.command(
+    "jobs", cls=Command, short_help="List jobs, the newest first.", aliases={"xgroup": "name", "max-jobs": "limit"}
+)
 @click.option("--running", is_flag=True, help="Only jobs that have not ended.")
 @click.option(
     "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="Only jobs with this label; repeatable."

@@ -37,7 +37,7 @@ LAST_LINES_MAX = 20
 """How much of the log is shown of a job that failed."""
 
 
-@click.command("show", cls=Command, short_help="Show all about a job.")
+@click.command("show", cls=Command, short_help="Show all about a job.", aliases={"max-jobs": "limit"})
 @job_argument
 @cell_argument
 @click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt, with the end of its log.")

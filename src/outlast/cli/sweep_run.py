@@ -67,6 +67,7 @@ def _cells(given: dict[str, Any]) -> SweepAsked:
     from outlast.spec.spec import Sweep
     from outlast.spec.sweep.read import read_document
 
+    _check(given)
     source = given["sweep"]
     return SweepAsked(
         document=read_document(source, sys.stdin) if source is not None else {},
@@ -83,6 +84,21 @@ def _cells(given: dict[str, Any]) -> SweepAsked:
         parallel=given["parallel"],
         rerun=given["rerun"] or "",
     )
+
+
+def _check(given: dict[str, Any]) -> None:
+    """What would be passed over, because what it belongs to is not asked for."""
+    if given.get("shell"):
+        raise UsageError(
+            "`--shell` runs no script, and a sweep's cells are one with other arguments each time", hint="leave one out"
+        )
+    if given["seed"] is not None and not given["search"]:
+        raise UsageError("`--seed` belongs to a search: a grid has all cells", hint="`--search random --trials 50`")
+    if given["goal"] is not None and given["metric"] is None:
+        raise UsageError(
+            "`--goal` says which way a metric is better, and none was named",
+            hint=f"`--metric loss --goal {given['goal']}`",
+        )
 
 
 def _request(world: World, target: str, given: dict[str, Any], cells: SweepAsked) -> Asked:

@@ -25,6 +25,8 @@ def read_document(source: str, stdin: IO[Any]) -> Any:
     """The document as JSON has it; mistakes are told with the file, the line and what is allowed."""
     if is_stdin(source):
         return read_commented_json(_piped(stdin), STDIN)
+    if not source.strip():
+        raise UsageError("no file is named", hint=f"a sweep's file is {FORMS}; `stdin` reads what is piped in")
     path = Path(source)
     text = _text(path)
     if not text.strip():
