@@ -175,8 +175,9 @@ def test_sources_are_not_built_for_another_kind_of_machine(laptop: Laptop, tmp_p
     make_sdist(links, tmp_path / "sources", "gamma", "3.0")
     laptop.write("requirements.txt", "gamma\n")
     laptop.write("train.py", "import gamma\n")
-    with pytest.raises(UsageError, match="gamma"):
+    with pytest.raises(UsageError, match="gamma") as error:
         laptop.equip(on="other kind", requirements=("requirements.txt",))
+    assert "--dir" in error.value.hint
 
 
 def test_a_hostile_wheel_is_refused_before_it_is_shipped(laptop: Laptop, links: Path) -> None:

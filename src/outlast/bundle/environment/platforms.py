@@ -29,3 +29,13 @@ def find_platform(name: str) -> Platform:
         legal = ", ".join(f"`{one}`" for one in PLATFORMS)
         raise UsageError(f"packages cannot be resolved for `{name}` from here", hint=f"they can for {legal}")
     return PLATFORMS[name]
+
+
+def hint_for(foreign: Platform | None) -> str:
+    """Where the declared packages cannot be resolved."""
+    if foreign is None:
+        return "mend the requirement that is named, or choose another Python by `--python VERSION`"
+    return (
+        "for a machine of another kind than this computer only wheels can be had: choose a version of what is named that has them, "
+        "or ship its code with `--dir`"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from outlast.bundle.environment.interpreter import Facts
-from outlast.bundle.environment.platforms import Platform
+from outlast.bundle.environment.platforms import Platform, hint_for
 from outlast.bundle.environment.tool import essence, run_tool
 from outlast.errors import OutlastError, Unreachable, UsageError
 
@@ -59,7 +59,7 @@ def resolve(
     command = [pip, "-c", RUN, *verb, *QUIET, *inputs]
     said = run_tool(command, cwd=directory, environ=environ)
     if said.code != 0:
-        raise _refused(said.err, pip, directory, environ)
+        raise _refused(said.err, pip, directory, environ, foreign)
     return _name(pip, facts, python)
 
 
@@ -79,7 +79,7 @@ def _name(pip: str, facts: Facts, python: str) -> str:
     return "pip"
 
 
-def _refused(err: str, pip: str, directory: Path, environ: Mapping[str, str]) -> OutlastError:
+def _refused(err: str, pip: str, directory: Path, environ: Mapping[str, str], foreign: Platform | None) -> OutlastError:
     words = essence(err, begins=("ERROR: ", "  error: ", "error: "))
     reached = run_tool([pip, "-c", REACHES % REACH_SECONDS_MAX], cwd=directory, environ=environ)
     if reached.code == EXIT_UNREACHABLE:
@@ -91,7 +91,7 @@ def _refused(err: str, pip: str, directory: Path, environ: Mapping[str, str]) ->
     return UsageError(
         f"the declared packages cannot be resolved; pip says:\n{words}",
         state="nothing was submitted, nothing is being spent",
-        hint="mend the requirement that is named, or choose another Python by `--python VERSION`",
+        hint=hint_for(foreign),
     )
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from outlast.bundle.environment.interpreter import Facts
 from outlast.bundle.environment.names import name_and_version
-from outlast.bundle.environment.platforms import Platform
+from outlast.bundle.environment.platforms import Platform, hint_for
 from outlast.bundle.environment.script_block import parse_toml
 from outlast.bundle.environment.tool import Said, essence, run_tool
 from outlast.errors import OutlastError, Unreachable, UsageError
@@ -89,7 +89,7 @@ def resolve(
     if version < VERSION_MIN:
         raise TooOld
     if said.code != 0:
-        raise _refused(said)
+        raise _refused(said, foreign)
     from outlast.bundle.environment.fetch import Refused
 
     packages = parse_toml(said.out).get("packages", [])
@@ -136,13 +136,13 @@ def _without_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
 
 
-def _refused(said: Said) -> OutlastError:
+def _refused(said: Said, foreign: Platform | None) -> OutlastError:
     words = essence(said.err)
     if said.code == EXIT_UNSOLVABLE:
         return UsageError(
             f"the declared packages cannot be resolved; uv says:\n{words}",
             state=STATE,
-            hint="mend the requirement that is named, or choose another Python by `--python VERSION`",
+            hint=hint_for(foreign),
         )
     return Unreachable(
         f"the declared packages could not be resolved; uv says:\n{words}",
