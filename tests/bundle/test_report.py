@@ -18,6 +18,19 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outlast.bundle.report.LARGE_BYTES", 1000)
 
 
+def test_the_largest_files_of_a_heavy_bundle_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outlast.bundle.pack.HEAVY_BYTES", 10_000)
+    working = Working(tmp_path)
+    working.write("train.py", "x" * 900)
+    working.write("data/a", "x" * 4000)
+    working.write("data/b", "x" * 3000)
+    assert working.pack().heaviest == ()
+    working.write("weights.bin", "x" * 5000)
+    working.write("c", "x" * 2000)
+    for _ in range(2):  # the second time from memory
+        assert working.pack().heaviest == (("weights.bin", 5000), ("data/a", 4000), ("data/b", 3000))
+
+
 def told(working: Working, target: Target | None = SCRIPT) -> dict[str, tuple[int, str]]:
     return {one.path: (one.bytes, one.why) for one in working.pack(target=target).left_out}
 

@@ -16,7 +16,16 @@ from outlast.bundle.git import Dirty
 from outlast.bundle.listing import File, excess_of
 from outlast.bundle.memory import Kept, Memory
 from outlast.bundle.publish import find_record, serves
-from outlast.bundle.report import REPORTED_MAX, LeftOut, is_shipped, named_by, named_by_args, script_of
+from outlast.bundle.report import (
+    HEAVY_BYTES,
+    REPORTED_MAX,
+    LeftOut,
+    heaviest,
+    is_shipped,
+    named_by,
+    named_by_args,
+    script_of,
+)
 from outlast.bundle.see import Seen, see
 from outlast.bundle.ship import nothing_to_ship, ship_all, ship_changes
 from outlast.clock import Clock
@@ -37,6 +46,9 @@ class Packed:
     bytes: int
     uploaded_bytes: int
     left_out: tuple[LeftOut, ...] = ()
+    heaviest: tuple[tuple[str, int], ...] = ()
+    """Of a heavy bundle: its largest files, with their sizes."""
+
     commit: str = ""
     dirty: bool = False
     """The working directory is not what the commit says."""
@@ -95,6 +107,7 @@ def pack(
         bytes=kept.bytes,
         uploaded_bytes=contents.uploaded_bytes,
         left_out=tuple(left_out[:REPORTED_MAX]),
+        heaviest=heaviest(kept.tree.complete().paths, kept.tree.sizes) if kept.bytes > HEAVY_BYTES else (),
         commit=kept.commit,
         dirty=kept.dirty,
     )

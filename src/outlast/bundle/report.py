@@ -14,6 +14,10 @@ from outlast.dataclass import dataclass
 from outlast.spec.spec import Target, TargetKind
 
 LARGE_BYTES = 10_000_000
+HEAVY_BYTES = 200_000_000
+"""Of a bundle that is larger, the largest files are named: data that lies beside the code is seldom meant to travel with it."""
+
+HEAVIEST_MAX = 3
 ENTRIES_MEASURED_MAX = 20_000
 """How many files are looked at to tell how large a directory is; beyond, it is at least so large."""
 
@@ -55,6 +59,12 @@ def large(directory: Path, dropped: Iterable[tuple[bytes, str]], ignored: bytes)
         if size > LARGE_BYTES:
             found.append(LeftOut(os.fsdecode(path), size, f"{why}, large"))
     return found
+
+
+def heaviest(paths: Sequence[bytes], sizes: Sequence[int]) -> tuple[tuple[str, int], ...]:
+    """The largest files of a heavy bundle, each with its size."""
+    rows = sorted(zip(sizes, paths, strict=True), reverse=True)[:HEAVIEST_MAX]
+    return tuple((os.fsdecode(path), size) for size, path in rows if size > LARGE_BYTES)
 
 
 def named_by(directory: Path, target: Target, shipped: Collection[bytes]) -> list[LeftOut]:

@@ -50,6 +50,10 @@ def say_machine(planned: Plan) -> None:
 def say_shipped(planned: Plan, took: str = "") -> None:
     packed = planned.packed
     say(f"Packed {count(packed.files, 'file')}, {size(packed.bytes)}{took}")
+    if packed.heaviest:
+        largest = ", ".join(f"`{shown(path)}` ({size(bytes)})" for path, bytes in packed.heaviest)
+        say(f"  the largest: {largest}; every attempt unpacks them anew")
+        say("  `--dataset` uploads data once and shares it; `.outlastignore` leaves files out")
     for one in packed.left_out[:LEFT_OUT_SHOWN_MAX]:
         say(f"  left out `{shown(one.path)}`, {size(one.bytes)}: {shown(one.why)}")
     if len(packed.left_out) > LEFT_OUT_SHOWN_MAX:
