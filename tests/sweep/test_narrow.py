@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from outlast.cli.sweep_columns import columns_of, fitting
+from outlast.cli.sweep_columns import DIGITS_FEW, columns_of, fitting
 from outlast.cli.table import GAP, render
 from outlast.results.sweep import Cell
 from tests.cli.user import User
@@ -51,6 +51,13 @@ def test_what_says_the_least_goes_first() -> None:
     assert drawn(200)[1] == []
     order = drawn(60)[1]
     assert order[:3] == ["steps", "STEP", "TOOK"] and order[3:5] == ["norm", "accuracy"]
+
+
+def test_what_a_search_has_chosen_is_rounded_where_there_is_little_room() -> None:
+    chosen = [Cell(1, {"lr": 0.00623794272542, "n": 12345678, "name": "0.123456"}, "running")]
+    for digits, words in ((6, "0.00623794272542"), (DIGITS_FEW, "0.006238")):
+        columns = {one.title: one.cells for one in columns_of(chosen, ["lr", "n", "name"], [], digits=digits)}
+        assert (columns["lr"], columns["n"], columns["name"]) == ((words,), ("12345678",), ("0.123456",))
 
 
 def test_a_failed_cell_says_why_in_few_words() -> None:

@@ -60,7 +60,7 @@ def columns_of(
         return Column(title, tuple(words(cell) for cell in cells), right=not text, text=text, leaves=leaves)
 
     def param(name: str) -> Column:
-        words = tuple(value_words(cell.params[name]) if name in cell.params else "" for cell in cells)
+        words = tuple(value_words(cell.params[name], digits) if name in cell.params else "" for cell in cells)
         return Column(name, words, text=True, leaves=1 if name in constant else NEVER)
 
     def metric(name: str) -> Column:
@@ -107,8 +107,10 @@ def why_words(cell: Cell) -> str:
     return f"exit code {cell.exit_code}" if cell.state == "failed" and cell.exit_code else cell.reason
 
 
-def value_words(value: Any) -> str:
-    """A parameter as the file has it; words without their quotes."""
+def value_words(value: Any, digits: int = DIGITS) -> str:
+    """A parameter as the file has it; words without their quotes. Where there is little room, what a search has chosen is rounded."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and digits < DIGITS:
+        return f"{value:.{digits}g}"
     return str(value) if type(value) in (int, float) else json.dumps(value)
