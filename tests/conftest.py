@@ -35,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
     home.mkdir()
     os.environ["HOME"] = str(home)
     os.environ["OUTLAST_DIR"] = str(Path(scratch) / "outlast")
+    # Threads of torch and numpy that wait for one another spin, on cores that other tests need: for tensors of a few numbers.
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
     requests_sent.begin(Path(scratch) / "requests")
     for who in ("AUTHOR", "COMMITTER"):
         os.environ[f"GIT_{who}_NAME"] = "Test"
