@@ -171,6 +171,17 @@ def test_for_another_kind_of_machine_its_wheels_are_chosen(laptop: Laptop, links
     assert machine in wheels[0] and here in wheels[1]
 
 
+def test_what_was_compiled_here_for_a_machine_elsewhere_is_said(laptop: Laptop, links: Path) -> None:
+    make_wheel(links, "compiled", tag=f"cp{MINOR}-cp{MINOR}-linux_{os.uname().machine}")
+    laptop.write("requirements.txt", "compiled\nbeta\n")
+    laptop.write("train.py", "import compiled\n")
+
+    (warning,) = laptop.equip(on="elsewhere", requirements=("requirements.txt",)).warnings
+
+    assert "compiled here: `compiled 1.0`; machines need" in warning
+    assert laptop.equip(requirements=("requirements.txt",)).warnings == ()
+
+
 def test_sources_are_not_built_for_another_kind_of_machine(laptop: Laptop, tmp_path: Path, links: Path) -> None:
     make_sdist(links, tmp_path / "sources", "gamma", "3.0")
     laptop.write("requirements.txt", "gamma\n")

@@ -63,7 +63,9 @@ def say_equipment(equipment: Equipment) -> None:
     """Which Python, which packages, and why."""
     python, environment = equipment.interpreter, equipment.environment
     if equipment.elsewhere:
-        say("Python: its machine's own, since it imports no packages; `--python` asks for a version")
+        say(
+            "Python: its machine's own, with the packages that it has: none are declared; `--python` asks for a version"
+        )
     elif environment is None:
         say(f"Python {python.version} at `{shown(python.path)}`: {shown(python.why)}, with its own packages")
     else:

@@ -75,7 +75,18 @@ class Equipping:
             seconds=self.world.clock.monotonic() - began_at,
             packages=tuple(f"{one.name} {one.version}" for one in shipped.manifest.packages),
             frozen=frozen,
-            warnings=warnings,
+            warnings=(*warnings, *self._compiled(shipped)),
+        )
+
+    def _compiled(self, shipped: Shipped) -> tuple[str, ...]:
+        """What had no wheel fits this computer, and not by itself the machine."""
+        if self.capabilities.same_machine:
+            return ()
+        names = ", ".join(f"`{one.name} {one.version}`" for one in shipped.manifest.packages if "-linux_" in one.wheel)
+        return (
+            (f"without a wheel, and compiled here: {names}; machines need a C library as new as this computer's",)
+            if names
+            else ()
         )
 
     def _setup(self) -> str:
