@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from outlast.dataclass import dataclass
 from outlast.engines.engine import Capabilities
+from outlast.errors import NotFound
 from outlast.jobs.asked import Asked
 from outlast.jobs.code import choose_code, ship_code
-from outlast.jobs.containers import Image, ignored_notes, image_for, platform_of
+from outlast.jobs.containers import Image, ignored_notes, image_for, platform_of, repository_for
 from outlast.jobs.environment import Equipment, equip
 from outlast.jobs.inputs import Inputs
 from outlast.jobs.world import World
@@ -70,14 +73,37 @@ def build_image(world: World, asked: Asked, on_progress: OnProgress = silent) ->
     inside = cast("Engine", Inside())
     equipment = equip(world, asked, home, inside, code.directory, target, on_progress)
     packed = ship_code(world, home.store, code, asked, target, Inputs((), None, (), ()), on_progress)
-    image = image_for(
-        world,
-        asked,
-        home.store,
-        code.directory,
-        packed,
-        equipment,
-        platform=platform_of(PLATFORM),
-        on_progress=on_progress,
-    )
+
+    def built() -> Image:
+        return image_for(
+            world,
+            asked,
+            home.store,
+            code.directory,
+            packed,
+            equipment,
+            platform=platform_of(PLATFORM),
+            on_progress=on_progress,
+        )
+
+    image = _where_it_may_be_missing(world, asked, code.directory, built)
     return Made(image, packed, equipment)
+
+
+def _where_it_may_be_missing(world: World, asked: Asked, directory: Path, built: Callable[[], Image]) -> Image:
+    """A project's first image finds no repository there; who asked every time would wait every time. A builder is not asked twice."""
+    if asked.container.needs_builder:
+        from outlast.jobs.repository import make_repository
+
+        note = make_repository(world, repository_for(world, asked, directory))
+    else:
+        try:
+            return built()
+        except NotFound:
+            from outlast.jobs.repository import make_repository
+
+            note = make_repository(world, repository_for(world, asked, directory))
+            if not note:
+                raise  # it is something else that is not there
+    image = built()
+    return replace(image, notes=(note, *image.notes)) if note else image
