@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from outlast.container.builder import build_and_push, recipe
+from outlast.container.reference import parse_reference
+from outlast.errors import OutlastError
 from tests.cli.user import User
 from tests.containers.conftest import run_image
 from tests.containers.registry_server import Server
+from tools import take_discovery
 
 DOCKERFILE = """\
 ARG BASE_IMAGE
@@ -114,3 +119,55 @@ def test_without_a_builder_the_answer_names_one(project: User, tmp_path: Path) -
 
     assert said.code == 3
     assert "need a builder, and none is here" in said.err
+
+
+GCLOUD = """\
+#!/bin/sh
+while [ $# -gt 1 ]; do
+  case $1 in --config) cp "$2" "$NOTED/config.json" ;; --project) echo "$2" > "$NOTED/project" ;; esac
+  shift
+done
+cp -r "$1" "$NOTED/context"
+echo it takes a while
+exit 7
+"""
+
+
+def test_googles_builder_is_told_all_where_no_other_is_here(tmp_path: Path) -> None:
+    """By a stand-in for gcloud: what it would be given, as the API's own description has it."""
+    noted, context = tmp_path / "noted", tmp_path / "context"
+    noted.mkdir()
+    context.mkdir()
+    (context / "train.py").write_text("print()\n")
+    (tmp_path / "gcloud").write_text(GCLOUD)
+    (tmp_path / "gcloud").chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "NOTED": str(noted)}
+    target = parse_reference("us-central1-docker.pkg.dev/my-project/outlast/work:base-1")
+    base = parse_reference("python:3.11")
+    made = recipe(base, dockerfile="", apt_packages=["zip"], conda=None)
+    lines: list[str] = []
+
+    with pytest.raises(OutlastError, match="`gcloud` ended with exit code 7"):
+        build_and_push(
+            str(tmp_path / "gcloud"),
+            made,
+            context,
+            target,
+            base,
+            "linux/amd64",
+            environ,
+            no_cache=True,
+            on_line=lines.append,
+        )
+
+    config = json.loads((noted / "config.json").read_text())
+    schemas = take_discovery.take("cloudbuild.v1")["schemas"]
+    assert config.keys() <= schemas["Build"]["properties"].keys()
+    assert config["images"] == [str(target)]
+    (step,) = config["steps"]
+    assert step.keys() <= schemas["BuildStep"]["properties"].keys()
+    assert {"--no-cache", "--platform", "linux/amd64", str(target)} <= set(step["args"])
+    assert (noted / "project").read_text() == "my-project\n"
+    assert (noted / "context" / "train.py").is_file()
+    assert "install --yes --no-install-recommends zip " in (noted / "context" / "outlast.Dockerfile").read_text()
+    assert lines == ["it takes a while"]

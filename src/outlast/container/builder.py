@@ -109,7 +109,7 @@ def build_and_push(
         file.write_text(made.text)
         name = os.path.basename(builder)
         if name == CLOUD_BUILD:
-            commands = [_cloud_build(builder, made, context, target, Path(scratch), no_cache=no_cache)]
+            commands = [_cloud_build(builder, made, context, target, platform, Path(scratch), no_cache=no_cache)]
         else:
             options = ["--platform", platform, "--tag", str(target), "--file", str(file)]
             options += [f"--build-arg={key}={value}" for key, value in made.build_args.items()]
@@ -141,18 +141,32 @@ def _login(
 
 
 def _cloud_build(
-    gcloud: str, made: Recipe, context: Path, target: Reference, scratch: Path, *, no_cache: bool
+    gcloud: str, made: Recipe, context: Path, target: Reference, platform: str, scratch: Path, *, no_cache: bool
 ) -> list[str]:
     (context / "outlast.Dockerfile").write_text(made.text)
     arguments = [f"--build-arg={key}={value}" for key, value in made.build_args.items()]
     arguments += ["--no-cache"] if no_cache else []
     step = {
         "name": "gcr.io/cloud-builders/docker",
-        "args": ["build", "--tag", str(target), "--file", "outlast.Dockerfile", *arguments, "."],
+        "args": [
+            "build",
+            "--platform",
+            platform,
+            "--tag",
+            str(target),
+            "--file",
+            "outlast.Dockerfile",
+            *arguments,
+            ".",
+        ],
     }
     config = scratch / "cloudbuild.json"
-    config.write_text(json.dumps({"steps": [step], "images": [str(target)]}))
-    return [gcloud, "builds", "submit", "--quiet", "--config", str(config), str(context)]
+    limit = f"{BUILD_SECONDS_MAX:.0f}s"  # ten minutes if not said
+    config.write_text(json.dumps({"steps": [step], "images": [str(target)], "timeout": limit}))
+    first, _, rest = target.path.partition("/")
+    project = f"{first}:{rest.partition('/')[0]}" if "." in first else first  # that of a domain: `example.com:project`
+    words = ["--quiet", "--project", project, "--config", str(config)]
+    return [gcloud, "builds", "submit", *words, str(context)]
 
 
 def _run(command: list[str], environ: Mapping[str, str], on_line: OnLine) -> None:
