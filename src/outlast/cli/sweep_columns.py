@@ -26,16 +26,13 @@ TEXT_WIDTH_MIN = 12
 class Column:
     title: str
     cells: tuple[str, ...]
+    width: int
     right: bool = False
     text: bool = False
     """May be cut."""
 
     leaves: int = NEVER
     """Columns with the least number above 0 are left out first, the last of them before the others."""
-
-    @property
-    def width(self) -> int:
-        return max(map(columns, (self.title, *self.cells)))
 
     @property
     def width_min(self) -> int:
@@ -56,12 +53,17 @@ def columns_of(
 ) -> list[Column]:
     """`constant`: parameters that are the same in every cell of the sweep; `main`: the metric that is never left out."""
 
-    def column(title: str, words: Callable[[Cell], str], *, text: bool = False, leaves: int = NEVER) -> Column:
-        return Column(title, tuple(words(cell) for cell in cells), right=not text, text=text, leaves=leaves)
+    def column(
+        title: str, words: Callable[[Cell], str], *, text: bool = False, right: bool = True, leaves: int = NEVER
+    ) -> Column:
+        every = tuple(words(cell) for cell in cells)
+        return Column(title, every, max(map(columns, (title, *every))), right and not text, text, leaves)
 
     def param(name: str) -> Column:
-        words = tuple(value_words(cell.params[name], digits) if name in cell.params else "" for cell in cells)
-        return Column(name, words, text=True, leaves=1 if name in constant else NEVER)
+        def words(cell: Cell) -> str:
+            return value_words(cell.params[name], digits) if name in cell.params else ""
+
+        return column(name, words, text=True, leaves=1 if name in constant else NEVER)
 
     def metric(name: str) -> Column:
         def words(cell: Cell) -> str:
@@ -71,7 +73,7 @@ def columns_of(
 
     found = [
         column("CELL", lambda cell: str(cell.number)),
-        Column("STATE", tuple(cell.state for cell in cells)),
+        column("STATE", lambda cell: cell.state, right=False),
     ]
     if any(cell.step is not None for cell in cells):
         found.append(column("STEP", lambda cell: "" if cell.step is None else f"{cell.step:,}", leaves=2))
