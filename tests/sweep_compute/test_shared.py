@@ -7,18 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from outlast.engines.compute.told import Told
+from outlast.engines.vertex.told import Told, claim_name
 from outlast.host import system
+from outlast.machine.contained import Container
 from outlast.machine.rented import EXIT_AGAIN, EXIT_DONE, EXIT_FAILED, EXIT_SPARE
 from outlast.machine.shared import SharedLife
 from outlast.store.registry import open_store
 from outlast.testing.engine_place import PROGRAM
+from tests.sweep_compute.sweeper import until
 
 SLOTS = 3
 
 
-def lived(tmp_path: Path, do: str, *, rank: int = 0, go: bool = False) -> int:
-    """The exit code of a machine whose workers do that; in a process of its own, since it forks and reaps."""
+def lived(
+    tmp_path: Path, do: str, *, rank: int = 0, go: bool = False, go_after: str = "", contained: bool = False
+) -> int:
+    """The exit code of a machine whose workers do that; in a process of its own, since it forks and reaps.
+
+    They are let go at once, or when there is something in the home.
+    """
     home = tmp_path / "home"
     home.mkdir()
     if go:
@@ -37,14 +44,24 @@ def lived(tmp_path: Path, do: str, *, rank: int = 0, go: bool = False) -> int:
         gpus=4,
         program=PROGRAM,
         labels={"do": do},
+        claim="c1",
+        rank=rank,
     )
+    open_store(told.home).put(f"boots/{claim_name(rank)}", b"c1", if_generation=0)
     pid = os.fork()
     if pid == 0:
         code = 99
         try:
-            code = SharedLife(told, tmp_path / "base", rank, 1).live()
+            if contained:
+                code = Container(told, rank, tmp_path / "base").live()
+            else:
+                code = SharedLife(told, tmp_path / "base", rank, 1).live()
         finally:
             os._exit(code)
+    if go_after:
+        store = open_store(told.home)
+        until(lambda: any(store.list(go_after)), go_after)
+        store.put("abc.go", b"go")
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -88,6 +105,23 @@ def test_spare_ones_wait_for_their_neighbour(tmp_path: Path) -> None:
 def test_one_that_dies_takes_the_others_along_and_they_are_told_first(tmp_path: Path) -> None:
     assert lived(tmp_path, "alone:2") == EXIT_AGAIN
     assert events(tmp_path, "notice") == ["1", "2"]
+
+
+def test_a_container_is_shared_like_a_machine(tmp_path: Path) -> None:
+    assert lived(tmp_path, "wait", rank=1, go=True, contained=True) == EXIT_DONE
+    assert events(tmp_path, "boot") == ["3", "4", "5"]
+    assert open_store(str(tmp_path / "home")).get("boots/1-1-up").data == b"c1", "in which custom job it came up"
+
+
+def test_a_container_whose_workers_are_all_spare_ends_its_own_custom_job_and_says_so(tmp_path: Path) -> None:
+    assert lived(tmp_path, "spare", rank=1, contained=True) == EXIT_DONE
+    assert any(open_store(str(tmp_path / "home")).list("boots/1-1-spare"))
+
+
+def test_a_container_of_which_one_worker_dies_is_a_new_machine(tmp_path: Path) -> None:
+    """The service restarts only so often: the next machine is in the same container."""
+    assert lived(tmp_path, "alone:2", go_after="boots/0-2-up", contained=True) == EXIT_DONE
+    assert events(tmp_path, "notice") == ["1", "2"] and events(tmp_path, "done")
 
 
 @pytest.mark.parametrize(

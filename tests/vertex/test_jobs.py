@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from tests.emulator_vertex import images
 from tests.vertex.trainer import REGION, Trainer, until
 
@@ -183,11 +185,15 @@ def test_the_cells_of_a_sweep_are_claimed_by_custom_jobs(trainer: Trainer) -> No
     trainer.ready()
     trainer.user.write("train.py", "import sys\nprint('cell', sys.argv[1:])\n")
     trainer.user.write("sweep.json", '{"lr": [1, 2, 3], "n": [4]}')
-    said = trainer.user.outlast(
-        "run", "--on", "vertex", "--experiment_config", "sweep.json", "--parallel", "2", "--job-id", "s", "train.py"
-    )
+    words = ["--parallel", "2", "--cells-per-machine", "2", "--job-id", "s"]
+    said = trainer.user.outlast("run", "--on", "vertex", "--experiment_config", "sweep.json", *words, "train.py")
     assert said.code == 0, said.err
     assert said.err.count("console.cloud.google.com/vertex-ai") == 2
     assert sorted(one["displayName"] for one in trainer.custom_jobs()) == ["s-0", "s-1"]
+    price = json.loads(trainer.emulator.get(trainer.bucket, "jobs/s/launches/000001.json", alt="media").body)
+    for cell in (1, 2, 3):
+        (attempt,) = trainer.head(f"s/cells/{cell:06d}")["attempts"].values()
+        assert attempt["machine"].split("-")[1] in ("0", "1", "2", "3"), "two workers in each container"
+        assert attempt["usd_per_hour"] == pytest.approx(price["usd_per_hour"] / 2)
     results = trainer.user.outlast("results", "s", "--json")
     assert results.code == 0, results.err

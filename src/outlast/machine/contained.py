@@ -26,7 +26,7 @@ from outlast.engines.vertex.told import STOPPED, VARIABLE, Told, claim_name, ran
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, StoreUnavailable
 from outlast.google.auth.metadata import HOST
 from outlast.host import files, system
-from outlast.machine.rented import EXIT_AGAIN, EXIT_DONE, EXIT_FAILED, LOG_BYTES_TOLD, Life
+from outlast.machine.rented import EXIT_AGAIN, EXIT_DONE, EXIT_FAILED, EXIT_SPARE, LOG_BYTES_TOLD, Life
 from outlast.spec.record import decode
 from outlast.store.registry import open_store
 from outlast.store.store import Store
@@ -89,7 +89,7 @@ class Container:
             number = self._begin(store)
             if number is None:
                 return EXIT_DONE
-            life = ContainedLife(self, number)
+            life = self._life(number)
             code = life.live()
             signal.signal(signal.SIGTERM, self._on_term)
             if code == EXIT_DONE:
@@ -99,6 +99,13 @@ class Container:
                 return EXIT_DONE
             SYSTEM.sleep(PAUSE_SECONDS * self.random.random())
         return EXIT_AGAIN
+
+    def _life(self, number: int) -> InContainer:
+        if self.told.slots == 1:
+            return ContainedLife(self, number)
+        from outlast.machine.contained_shared import ContainedSharedLife
+
+        return ContainedSharedLife(self, number)
 
     def _on_term(self, *_: object) -> None:
         self.taken = True
@@ -178,47 +185,60 @@ class Container:
             wait = min(wait_max, wait * 2)
 
 
-class ContainedLife(Life):
-    """One machine's life in the container."""
+class InContainer(Life):
+    """What is different about a machine's life, or a worker's, in a container."""
 
-    def __init__(self, container: Container, number: int) -> None:
-        super().__init__(container.told, container.base, container.rank, number)
+    container: Container
+
+    def move_in(self, container: Container) -> None:
         self.container = container
         self.assignment = replace(self.assignment, environ=_environ(container.told, self.assignment.environ))
 
     def _start_watcher(self) -> subprocess.Popen[bytes] | None:
         return None  # the service sends a signal, and nothing else tells of it
 
-    def _soft_off(self, child: int) -> None:
-        self.container.taken = True
-        super()._soft_off(child)
-
     def _left(self) -> int:
         """One that has nothing left to do ends its own custom job alone."""
-        return EXIT_DONE if self.paths.left_spare() else super()._left()
-
-    def _agent(self) -> Callable[[Path], int]:
-        """Who is not needed any more says so in the home before its process ends: its custom job ends later."""
-        run = super()._agent()
-
-        def lived(directory: Path) -> int:
-            code = run(directory)
-            if code == EXIT_AGENT_SPARE:
-                key = f"{self.told.boots}{self.rank}-{self.assignment.boot}-spare"
-                try:
-                    open_store(self.told.home).put(key, b"", if_generation=0)
-                except (PreconditionFailed, OutlastError):
-                    pass  # it is only for whoever looks at this very moment
-            return code
-
-        return lived
+        code = super()._left()
+        return EXIT_DONE if code == EXIT_SPARE else code
 
     def _up_word(self) -> bytes:
         """Which custom job it came up in."""
         return self.container.told.claim.encode()
 
+    def say_spare(self) -> None:
+        """In the home, before its process ends: its custom job ends later."""
+        key = f"{self.told.boots}{self.rank}-{self.assignment.boot}-spare"
+        try:
+            open_store(self.told.home).put(key, b"", if_generation=0)
+        except (PreconditionFailed, OutlastError):
+            pass  # it is only for whoever looks at this very moment
+
     def last_words(self) -> str:
         return files.read_end(self.paths.log, LOG_BYTES_TOLD).decode(errors="replace").strip() or "it left no word"
+
+
+class ContainedLife(InContainer):
+    """One machine's life in the container."""
+
+    def __init__(self, container: Container, number: int) -> None:
+        super().__init__(container.told, container.base, container.rank, number)
+        self.move_in(container)
+
+    def _soft_off(self, child: int) -> None:
+        self.container.taken = True
+        super()._soft_off(child)
+
+    def _agent(self) -> Callable[[Path], int]:
+        run = super()._agent()
+
+        def lived(directory: Path) -> int:
+            code = run(directory)
+            if code == EXIT_AGENT_SPARE:
+                self.say_spare()
+            return code
+
+        return lived
 
 
 def _environ(told: Told, environ: Mapping[str, str]) -> dict[str, str]:

@@ -77,19 +77,22 @@ class SlotLife(Life):
 class SharedLife(Life):
     def __init__(self, told: Told, base: Path, rank: int, number: int) -> None:
         super().__init__(told, base, rank, number)
-        self.slots = [SlotLife(told, base, rank, number, slot) for slot in range(told.slots)]
+        self.slots = [self._slot(slot) for slot in range(told.slots)]
         self.paths = self.slots[0].paths
         self.assignment = self.slots[0].assignment
         self._give_up_at: float | None = None
         self._failed: list[SlotLife] = []
         """Those that died by themselves."""
 
+    def _slot(self, slot: int) -> SlotLife:
+        return SlotLife(self.told, self.base, self.rank, self.assignment.boot, slot)
+
     def live(self) -> int:
         self._move_in()
         watcher = self._start_watcher()
         for slot in self.slots:
             slot.begin()
-        signal.signal(signal.SIGTERM, lambda *_: self._tell_all(self.told.soft_off_seconds))
+        signal.signal(signal.SIGTERM, lambda *_: self._taken_away())
         files.put(self.base / "pid", str(os.getpid()).encode())
         try:
             self._wait()
@@ -139,6 +142,9 @@ class SharedLife(Life):
     def _notice_seconds(self, now: float) -> float:
         told = files.read_json(self.paths.notice)
         return float(told["leave_by_monotonic"]) - now if isinstance(told, dict) else 0.0
+
+    def _taken_away(self) -> None:
+        self._tell_all(self.told.soft_off_seconds)
 
     def _tell_all(self, seconds: float) -> None:
         for slot in self.slots:

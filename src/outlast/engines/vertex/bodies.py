@@ -87,6 +87,8 @@ def told_of(
         notice_seconds=SOFT_OFF_SECONDS * time_scale,
         soft_off_seconds=SOFT_OFF_SECONDS * time_scale,
         linger_seconds=rented.linger_seconds,
+        slots=launch.slots,
+        gpus=launch.machine.gpus,
         program=program,
         labels=launch.labels,
         environ=environ,
