@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import select
 import signal
-import socket
 import sys
 from typing import Any
 
-from outlast_emulator.machines import tree
+from outlast_emulator.machines.child import Child, serve, tell
 from outlast_emulator.machines.lines import Closed, Lines
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
@@ -21,37 +20,15 @@ NOT_FOUND, NOT_RUNNABLE = 127, 126
 
 
 def main(control: int) -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    emulator = Lines(socket.socket(fileno=control))
-    os.set_inheritable(control, False)
-    try:
-        _launch(emulator, emulator.receive())
-    except OSError as error:
-        _tell(emulator, {"failed": str(error)})
-    except Closed:
-        pass
+    serve(control, _launch)
 
 
 def _launch(emulator: Lines, spec: dict[str, Any]) -> None:
-    os.chdir(spec["directory"])
-    ours, childs = socket.socketpair()
-    isolated = spec["kind"] == "isolated"
-    if isolated:
-        from outlast_emulator.machines import linux
-
-        linux.unshare(linux.CLONE_NEWPID)
-    else:
-        tree.adopt_orphans()
-    child = os.fork()
-    if child == 0:
-        ours.close()
-        emulator.sock.close()
-        _become(Lines(childs), spec, emulator.files)
-    childs.close()
+    child = Child(emulator, spec, lambda launcher: _become(launcher, spec, emulator.files))
     for number in emulator.files:
         os.close(number)
     emulator.files.clear()
-    _Parent(emulator, Lines(ours), child, is_plain=not isolated).run()
+    _watch(emulator, child)
 
 
 def _become(launcher: Lines, spec: dict[str, Any], files: list[int]) -> None:
@@ -71,7 +48,7 @@ def _become(launcher: Lines, spec: dict[str, Any], files: list[int]) -> None:
         code = NOT_FOUND
         sys.stderr.write(f"exec: {''.join(spec['words'][:1])}: {error.strerror}\n")
     except (OSError, KeyError) as error:
-        _tell(launcher, {"failed": str(error)})
+        tell(launcher, {"failed": str(error)})
         sys.stderr.write(f"the container could not be made: {error}\n")
     finally:
         sys.stderr.flush()
@@ -87,71 +64,38 @@ def _execute(spec: dict[str, Any]) -> None:
     os.execvpe(words[0], words, environment)
 
 
-def _tell(other: Lines, message: dict[str, Any]) -> None:
+def _watch(emulator: Lines, child: Child) -> None:
+    """Until it has ended, and the emulator knows how."""
+    emulators, says = emulator.sock.fileno(), child.says.sock.fileno()
+    watched = [child.ended, emulators, says]
+    while True:
+        ready = select.select(watched, [], [])[0]
+        if says in ready and not _passed_on(child.says, emulator):
+            watched.remove(says)
+        if emulators in ready and not _signalled(emulator, child):
+            child.kill()
+            watched.remove(emulators)
+        if child.ended in ready and child.has_ended():
+            break
+    code = child.code()
+    tell(emulator, {"ended": code if code >= 0 else 128 - code})
+
+
+def _passed_on(says: Lines, emulator: Lines) -> bool:
+    """False: it runs its own program, or is gone."""
     try:
-        other.send(message)
+        tell(emulator, says.receive())
     except Closed:
-        pass
+        return False
+    return True
 
 
-class _Parent:
-    def __init__(self, emulator: Lines, child_says: Lines, child: int, *, is_plain: bool) -> None:
-        self._emulator = emulator
-        self._says = child_says
-        self._child = child
-        self._is_plain = is_plain
-        self._ended, wakes = os.pipe()
-        os.set_blocking(wakes, False)
-        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: self._kill(signal.SIGKILL))
-        self._status: int | None = None
-
-    def run(self) -> None:
-        _tell(self._emulator, {"pid": self._child})
-        emulator, says = self._emulator.sock.fileno(), self._says.sock.fileno()
-        watched = [self._ended, emulator, says]
-        while self._status is None:
-            ready = select.select(watched, [], [])[0]
-            if says in ready and not self._from_child():
-                watched.remove(says)
-            if emulator in ready and not self._from_emulator():
-                self._kill(signal.SIGKILL)
-                watched.remove(emulator)
-            if self._ended in ready:
-                os.read(self._ended, 512)
-                self._reap()
-        if self._is_plain:
-            tree.end_descendants()
-        code = os.waitstatus_to_exitcode(self._status)
-        _tell(self._emulator, {"ended": code if code >= 0 else 128 - code})
-
-    def _from_child(self) -> bool:
-        """False: it runs its own program, or is gone."""
-        try:
-            _tell(self._emulator, self._says.receive())
-        except Closed:
-            return False
-        return True
-
-    def _from_emulator(self) -> bool:
-        """False: it is gone, and the container is to go with it."""
-        try:
-            while True:
-                self._kill(int(self._emulator.receive()["signal"]))
-                if not self._emulator.waiting:
-                    return True
-        except Closed:
-            return False
-
-    def _kill(self, number: int) -> None:
-        if self._status is not None:
-            return
-        if number == signal.SIGKILL and self._is_plain:
-            tree.signal_descendants(number)
-        os.kill(self._child, number)
-
-    def _reap(self) -> None:
-        pid, status = os.waitpid(self._child, os.WNOHANG)
-        if pid:
-            self._status = status
+def _signalled(emulator: Lines, child: Child) -> bool:
+    """False: the emulator is gone, and the container is to go with it."""
+    try:
+        while True:
+            child.kill(int(emulator.receive()["signal"]))
+            if not emulator.waiting:
+                return True
+    except Closed:
+        return False

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import select
 import signal
-import socket
 import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
-from outlast_emulator.machines import tree
+from outlast_emulator.machines.child import Child, serve, tell
 from outlast_emulator.machines.init import CODES
 from outlast_emulator.machines.lines import Closed, Lines
 from outlast_emulator.machines.serial import SerialWriter
@@ -26,34 +25,12 @@ BY_SIGNAL = {int(signal.SIGINT): "off", int(signal.SIGHUP): "reboot", int(signal
 
 
 def main(control: int) -> None:
-    # An emulator that waits for signals has blocked them, and whatever it starts would never hear of any.
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    emulator = Lines(socket.socket(fileno=control))
-    os.set_inheritable(control, False)
-    try:
-        _launch(emulator, emulator.receive())
-    except OSError as error:
-        _tell(emulator, {"failed": str(error)})
-    except Closed:
-        pass
+    serve(control, _launch)
 
 
 def _launch(emulator: Lines, spec: dict[str, Any]) -> None:
-    os.chdir(spec["directory"])
-    ours, inits = socket.socketpair()
-    if spec["kind"] == "isolated":
-        from outlast_emulator.machines import linux
-
-        linux.unshare(linux.CLONE_NEWPID)
-    else:
-        tree.adopt_orphans()
-    child = os.fork()
-    if child == 0:
-        ours.close()
-        emulator.sock.close()
-        _become_init(Lines(inits), spec)
-    inits.close()
-    Launcher(emulator, Lines(ours), child, spec).run()
+    child = Child(emulator, spec, lambda launcher: _become_init(launcher, spec))
+    Launcher(emulator, child, SerialWriter(Path("disks", spec["disk"]))).run()
 
 
 def _become_init(launcher: Lines, spec: dict[str, Any]) -> None:
@@ -69,7 +46,7 @@ def _become_init(launcher: Lines, spec: dict[str, Any]) -> None:
 
             code = plain.run(launcher, spec)
     except OSError as error:
-        _tell(launcher, {"failed": str(error)})
+        tell(launcher, {"failed": str(error)})
         sys.stderr.write(f"the machine could not be made: {error}\n")
     except Closed:
         pass
@@ -80,53 +57,33 @@ def _become_init(launcher: Lines, spec: dict[str, Any]) -> None:
         os._exit(code)
 
 
-def _tell(other: Lines, message: dict[str, Any], files: tuple[int, ...] = ()) -> None:
-    try:
-        other.send(message, files)
-    except Closed:
-        pass
-
-
 class Launcher:
-    def __init__(self, emulator: Lines, init: Lines, child: int, spec: dict[str, Any]) -> None:
+    def __init__(self, emulator: Lines, child: Child, serial: SerialWriter) -> None:
         self._emulator = emulator
-        self._init = init
         self._child = child
-        self._is_plain = spec["kind"] == "plain"
-        self._serial = SerialWriter(Path("disks", spec["disk"]))
+        self._init = child.says
+        self._serial = serial
         self._console = -1
-        self._ended, wakes = os.pipe()
-        os.set_blocking(wakes, False)
-        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: self._kill())
-        self._status: int | None = None
 
     def run(self) -> None:
-        _tell(self._emulator, {"pid": self._child})
         while True:
-            emulator, init = self._emulator.sock.fileno(), self._init.sock.fileno()
+            emulator, init, ended = self._emulator.sock.fileno(), self._init.sock.fileno(), self._child.ended
             consoles = [self._console] if self._console >= 0 else []
-            ready = select.select([self._ended, emulator, init, *consoles], [], [])[0]
+            ready = select.select([ended, emulator, init, *consoles], [], [])[0]
             if self._console in ready:
                 self._copy_console()
             if init in ready and not self._from_init():
                 break
             if emulator in ready and not self._from_emulator():
-                self._kill()
+                self._child.kill()
                 break
-            if self._ended in ready:
-                os.read(self._ended, 512)
-                if self._reap(wait=False):
-                    break
-        self._reap(wait=True)
-        if self._is_plain:
-            tree.end_descendants()
+            if ended in ready and self._child.has_ended():
+                break
+        self._child.has_ended(wait=True)
+        code = self._child.code()
         self._copy_console(to_the_end=True)
         self._serial.close()
-        assert self._status is not None
-        code = os.waitstatus_to_exitcode(self._status)
-        _tell(self._emulator, {"ended": (CODES if code >= 0 else BY_SIGNAL).get(abs(code), "crashed")})
+        tell(self._emulator, {"ended": (CODES if code >= 0 else BY_SIGNAL).get(abs(code), "crashed")})
 
     def _from_init(self) -> bool:
         """False: it is gone."""
@@ -144,32 +101,21 @@ class Launcher:
         if "listening" in message:
             self._console, *sockets = files
             os.set_blocking(self._console, False)
-            _tell(self._emulator, message, tuple(sockets))
+            tell(self._emulator, message, tuple(sockets))
             for number in sockets:
                 os.close(number)
         else:
-            _tell(self._emulator, message)
+            tell(self._emulator, message)
 
     def _from_emulator(self) -> bool:
         """False: it is gone, and the machine is to go with it."""
         try:
-            _tell(self._init, self._emulator.receive())
+            tell(self._init, self._emulator.receive())
             while self._emulator.waiting:
-                _tell(self._init, self._emulator.receive())
+                tell(self._init, self._emulator.receive())
         except Closed:
             return False
         return True
-
-    def _kill(self) -> None:
-        if self._status is None:
-            os.kill(self._child, signal.SIGKILL)
-
-    def _reap(self, *, wait: bool) -> bool:
-        if self._status is None:
-            pid, status = os.waitpid(self._child, 0 if wait else os.WNOHANG)
-            if pid:
-                self._status = status
-        return self._status is not None
 
     def _copy_console(self, *, to_the_end: bool = False) -> None:
         while self._console >= 0:
