@@ -116,7 +116,7 @@ def test_resume_of_a_sweep_does_again_what_failed(user: User) -> None:
     (user.root / "mended").touch()
     said = user.outlast("resume", "lr")
     assert said.code == 0, said.err
-    assert "goes on with the cells that failed or are missing" in said.err
+    assert "goes on with 1 of 2 cells, those that failed or are missing: 2" in said.err
     assert done(user) == ["0.1 1", "0.1 2"]
 
 

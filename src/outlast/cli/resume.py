@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +16,14 @@ from outlast.cli.setting_option import setting_option
 from outlast.cli.sweep_follow import follow_sweep
 from outlast.cli.terminal import put_json, say
 from outlast.cli.vertex_options import managed_changes, vertex_options
+from outlast.cli.words import count
 from outlast.errors import EXIT_DONE
 
+if TYPE_CHECKING:
+    from outlast.jobs.job import Job
+
 ALLOW_CHANGED = "--allow-changed"
+CELLS_NAMED_MAX = 10
 
 
 class ResumeCommand(Command):
@@ -81,19 +86,22 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         max_run_seconds=max_run,
         changes={**rent_changes(given), **managed_changes(given), **({"on": given["on"]} if given["on"] else {})},
     )
+    sweep = found.spec().cells is not None
+    cells = _cells_words(found) if sweep else ""
     if given["dry_run"]:
         from outlast.cli.rehearsal import rehearse_resume
 
+        if cells:
+            say(f"It would go on {cells}")
         return rehearse_resume(world, found, as_json=as_json, verb=goes_on)
     before = found.folder.existing_head().head
     if not detach:
         ring_for_watching(found.folder)
     goes_on(world, found)
     head = found.folder.existing_head().head
-    sweep = found.spec().cells is not None
     step = head.checkpoints[-1].step if head.checkpoints else None
     how = "from the beginning" if step is None else f"from step {step:,}"
-    how = "with the cells that failed or are missing" if sweep else how
+    how = cells or how
     say(
         f"Job `{found.id}` had {before.state.value} and goes on {how}"
         if before.state.final
@@ -112,3 +120,12 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
     if as_json:
         put_json({"job": found.id, "folder": found.folder_url, "state": look(world, found).state})
     return EXIT_DONE
+
+
+def _cells_words(sweep: Job) -> str:
+    """Which of its cells a sweep goes on with."""
+    from outlast.jobs.sweep_parts import cells_to_resume
+
+    cells, every = cells_to_resume(sweep)
+    numbers = ", ".join(map(str, cells[:CELLS_NAMED_MAX])) + (" ..." if cells[CELLS_NAMED_MAX:] else "")
+    return f"with {len(cells):,} of {count(every, 'cell')}, those that failed or are missing: {numbers}"

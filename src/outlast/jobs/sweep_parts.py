@@ -6,6 +6,7 @@ from outlast.errors import Damaged, KeyMissing, NewerFormat, UsageError
 from outlast.folder.cell import CellFolder
 from outlast.folder.layout import cell_id
 from outlast.folder.records import SweepLaunch
+from outlast.folder.sweep import GOOD
 from outlast.jobs.find import cell_of, find
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
@@ -66,6 +67,13 @@ def cells_begun(sweep: Job) -> list[Job]:
         Job(cell_id(sweep.id, cell), sweep.home, SeenCell(sweep.home.store, spec, cell, sweep.home.random, turn))
         for cell in sorted({*seen.progress.rows, *seen.progress.claims})
     ]
+
+
+def cells_to_resume(sweep: Job) -> tuple[list[int], int]:
+    """Those that have not succeeded, of how many."""
+    record = sweep.folder.read_launch(sweep.folder.existing_head().head.launch)
+    seen = see(sweep.folder, sweep.spec(), record, final=True)
+    return [cell for cell in seen.cells if seen.state(cell) not in GOOD], len(seen.cells)
 
 
 def cell_number(cell: Job) -> int:
