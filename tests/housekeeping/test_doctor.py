@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -170,3 +171,13 @@ def test_a_clock_that_is_behind_what_was_submitted_is_said_with_what_sets_it(typ
     (typist.home / later).write_bytes(b"")
     one = found(typist, "clock")
     assert one["health"] == "warning" and "`train-later`" in one["fact"] and "timedatectl" in one["mend"]
+
+
+def test_a_damaged_list_of_homes_is_told_and_kept_when_the_next_one_begins(typist: Typist) -> None:
+    path = typist.outlast_dir / "homes.json"
+    path.write_text('["/somewhere/else"')
+    one = found(typist, "homes")
+    assert one["health"] == "warning" and str(path) in one["mend"]
+    assert typist.outlast("run", "train.py").code == 0
+    assert json.loads(path.read_text()) == [str(typist.home)]
+    assert path.with_suffix(".damaged").read_text() == '["/somewhere/else"'

@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from outlast.errors import Damaged, Denied, OutlastError, PreconditionFailed
 from outlast.folder.folder import nonce
 from outlast.folder.home import Home
-from outlast.jobs.finding import Finding, bad, good
+from outlast.jobs.finding import Finding, bad, good, warning
 from outlast.jobs.world import World
 
 PROBES = "doctor/"
 
 
 def check_homes(world: World) -> Iterator[Finding]:
+    if world.homes_damaged():
+        fact = f"`{world.homes_path}` is no list of homes: jobs in any but your own are not found"
+        yield warning(
+            "homes", fact, f"""echo '["/path/of/a/home", "gs://BUCKET"]' > {shlex.quote(str(world.homes_path))}"""
+        )
     for home in world.homes():
         yield from home_findings(world, home)
 

@@ -102,9 +102,11 @@ class World:
             self._write_homes([url for url in known if url != home.url])
 
     def _write_homes(self, urls: list[str]) -> None:
-        path = self.user_dir / "homes.json"
+        path = self.homes_path
         temporary = path.with_name(f".homes-{os.getpid()}")
         write_private(temporary, json.dumps(urls, indent=1))
+        if self.homes_damaged():
+            os.replace(path, path.with_suffix(".damaged"))  # somebody may still read in it where their jobs are
         try:
             temporary.replace(path)
         except IsADirectoryError as error:
@@ -142,12 +144,23 @@ class World:
     def _is_there(self, url: str) -> bool:
         return ":" in url or Path(url).is_dir()
 
+    @property
+    def homes_path(self) -> Path:
+        return self.user_dir / "homes.json"
+
+    def homes_damaged(self) -> bool:
+        """Whether the list of homes is there, and none: jobs in homes other than the user's own are not looked for."""
+        return self._read_homes() is None and self.homes_path.is_file()
+
     def _known_homes(self) -> list[str]:
+        return [url for url in self._read_homes() or () if isinstance(url, str)]
+
+    def _read_homes(self) -> list[object] | None:
         try:
-            known = json.loads(read_plain(self.user_dir / "homes.json", HOMES_BYTES_MAX))
+            known = json.loads(read_plain(self.homes_path, HOMES_BYTES_MAX))
         except (OSError, ValueError, RecursionError):
-            return []
-        return [url for url in known if isinstance(url, str)] if isinstance(known, list) else []
+            return None
+        return known if isinstance(known, list) else None
 
     def over(
         self,
