@@ -88,7 +88,7 @@ class _Contents:
     def __init__(self, store: Store, bundle: Bundle, directory: Path | None) -> None:
         self._store = store
         self._bundle = bundle
-        self._directory = directory
+        self._directory = os.fsencode(directory) if directory is not None else None
 
     def chunks(self, file: File) -> Callable[[], Iterator[bytes]]:
         return lambda: self._read(file)
@@ -115,7 +115,8 @@ class _Contents:
         if self._directory is None or file.bytes > HELD_BYTES_MAX:
             return None
         try:
-            data = (self._directory / os.fsdecode(file.path)).read_bytes()
+            with open(os.path.join(self._directory, file.path), "rb", buffering=0) as opened:
+                data = opened.readall()
         except OSError:
             return None
         return data if hashlib.sha256(data).hexdigest() == file.sha256 else None
