@@ -17,6 +17,10 @@ PROGRAM = "outlast.testing.engine_program:boot"
 PATIENCE_SECONDS = 90.0
 """How long is waited for what must happen; on a machine with nothing else to do nothing takes nearly as long."""
 
+LOOK_SECONDS_MIN, LOOK_SECONDS_MAX = 0.005, 1.0
+IDLE_PER_LOOK = 4.0
+"""Where a look is dear, the most of the time is left to what is waited for."""
+
 MakeEngine = Callable[[Path, str], Engine]
 """(the user's directory, the program of a machine as `module:function`) -> a new handle on the engine."""
 
@@ -101,9 +105,12 @@ class Place:
 
 def until(condition: Callable[[], object], what: str) -> None:
     give_up_at = SYSTEM.monotonic() + PATIENCE_SECONDS
+    looked_at = SYSTEM.monotonic()
     while not condition():
-        assert SYSTEM.monotonic() < give_up_at, f"in vain: {what}"
-        SYSTEM.sleep(0.005)
+        now = SYSTEM.monotonic()
+        assert now < give_up_at, f"in vain: {what}"
+        SYSTEM.sleep(min(LOOK_SECONDS_MAX, max(LOOK_SECONDS_MIN, (now - looked_at) * IDLE_PER_LOOK)))
+        looked_at = SYSTEM.monotonic()
 
 
 def ended(engine: Engine, launch: Launch) -> bool:
