@@ -46,7 +46,9 @@ class NoMachines:
     def stop(self, launch: Launch) -> None:
         self.stopped.add(launch.id)
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
         return None
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:

@@ -48,7 +48,9 @@ class Rehearsed:
     def stop(self, launch: Launch) -> None:
         return
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
         return None
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:

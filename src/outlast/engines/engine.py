@@ -246,8 +246,13 @@ class Engine(Protocol):
 
     def stop(self, launch: Launch) -> None: ...
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
-        """The command that brings a person to its first machine, in the job's directory; None: none runs."""
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
+        """The command that brings a person to its first machine, in the job's directory; None: none runs.
+
+        `worker`: to the machine of that one among independent workers, and to its directory there.
+        """
         ...
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:

@@ -244,6 +244,11 @@ def cell_parts(job: str) -> tuple[str, int] | None:
     return (sweep, int(number)) if dot and number.isascii() and number.isdecimal() and len(number) < 10 else None
 
 
+def worker_of(machine: str) -> int:
+    """`<launch id>-<worker>-<boot>`: the number in the middle."""
+    return int(machine.rpartition("-")[0].rpartition("-")[2])
+
+
 def claim_parts(name: str) -> tuple[int, int] | None:
     """(cell, number) of the last part of a claim's key; None: a foreign file."""
     cell, dash, number = name.partition("-")

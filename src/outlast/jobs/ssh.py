@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from outlast.errors import NotFound, UsageError
+from outlast.engines.engine import Launch
+from outlast.errors import NotFound
 from outlast.folder.cell import CellFolder
-from outlast.folder.folder import Folder
+from outlast.folder.layout import worker_of
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import look
 from outlast.jobs.world import World
 from outlast.results.status import Status
 
 
-def _check_alone(job: Job, cell: CellFolder, status: Status) -> None:
-    """Which machine a cell is on, an engine does not know: it is entered where there is only one."""
-    machines = Folder(cell.store, cell.sweep, cell.random).read_launch(status.launch.launch).workers
-    if machines > 1:
-        last = status.attempts[-1][1].machine if status.attempts else ""
-        raise UsageError(
-            f"`{job.id}` runs on one of the {machines} machines of its sweep{f', `{last}`' if last else ''}",
-            hint=f"`outlast ssh {cell.sweep}` enters the first of them; `outlast logs -f {job.id}` follows the cell",
-        )
+def _where(job: Job, status: Status) -> tuple[Launch, int | None]:
+    """The launch, and of a cell, whose launch is its sweep's, which of the workers has it."""
+    if not isinstance(job.folder, CellFolder):
+        return as_launch(job, status.launch, status.spec), None
+    if not status.attempts:
+        raise NotFound(f"no machine has begun `{job.id}` yet", hint=f"`outlast show {job.folder.sweep}`")
+    sweep = Job.of(job.home, job.folder.sweep)
+    launch = as_launch(sweep, sweep.folder.read_launch(status.launch.launch), sweep.spec())
+    return launch, worker_of(status.attempts[-1][1].machine)
 
 
 def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int]) -> list[str]:
@@ -33,10 +34,8 @@ def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int])
             f"job `{job.id}` has {status.state}: nothing of it runs",
             hint=f"`outlast pull {job.id}` has its files; `outlast resume {status.spec.sweep or job.id}` goes on with it",
         )
-    if isinstance(job.folder, CellFolder):
-        _check_alone(job, job.folder, status)
-    launch = as_launch(job, status.launch, status.spec)
-    words = world.engine(status.launch.engine).enter(launch, tuple(command), tuple(ports))
+    launch, worker = _where(job, status)
+    words = world.engine(status.launch.engine).enter(launch, tuple(command), tuple(ports), worker)
     if words is None:
         if status.final:
             raise NotFound(f"job `{job.id}` has {status.state}, and its machine does not linger any more")

@@ -1,7 +1,7 @@
 """A person enters a machine: `python -m outlast.machine.enter BASE [COMMAND...]`, in the job's directory, with its environment.
 
-BASE is a machine's directory, or the place where a rented machine has its own. Without a command it is a shell. Secrets are not there:
-they went to the trainer alone.
+BASE is a machine's directory, or the place where a rented machine has its own; where several workers share that, OUTLAST_WORKER says
+whose is meant. Without a command it is a shell. Secrets are not there: they went to the trainer alone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ SHELL = "/bin/bash"
 ENTERED = "entered"
 """In a machine's directory: who is there, one file for each. A machine that waits for people looks at it."""
 
+WORKER = "OUTLAST_WORKER"
 KEPT = ("TERM", "LANG", "LC_ALL", "DISPLAY", "SSH_CONNECTION", "SSH_TTY", "COLORTERM")
 EXIT_NO_MACHINE = 3
 
 
 def main(arguments: list[str]) -> int:
-    machine = find(Path(arguments[0]))
+    machine = find(Path(arguments[0]), os.environ.get(WORKER, ""))
     if machine is not None:
         _enter(machine, arguments[1:])
     sys.stderr.write(f"error: there is no job's machine in `{arguments[0]}`\n")
@@ -48,11 +49,11 @@ def _enter(machine: MachineDir, words: list[str]) -> NoReturn:
     os.execvpe(argv[0], argv, env)
 
 
-def find(base: Path) -> MachineDir | None:
-    """The directory itself, or the newest machine below it."""
+def find(base: Path, worker: str = "") -> MachineDir | None:
+    """The directory itself, or the newest machine below it, of that worker if one is named."""
     if MachineDir(base).assignment.exists():
         return MachineDir(base)
-    below = [path.parent for path in base.glob("local/machines/*/*/machine.json")]
+    below = [path.parent for path in base.glob(f"local/machines/*/{worker or '*'}-*/machine.json")]
     return MachineDir(max(below, key=lambda path: path.stat().st_mtime)) if below else None
 
 

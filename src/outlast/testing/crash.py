@@ -190,8 +190,10 @@ class MortalEngine:
         self._engine.stop(launch)
         self._hook("stop", launch.id)
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
-        return self._engine.enter(launch, command, ports)
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
+        return self._engine.enter(launch, command, ports, worker)
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:
         return self._engine.preempt(launch, notice_seconds=notice_seconds)

@@ -127,19 +127,26 @@ class ComputeEngine:
 
     # People.
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
-        at = self.first_machine(launch)
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
+        at = self.first_machine(launch) if worker is None else self.machine(launch, worker // launch.slots)
         if at is None:
             return None
         proxy = Proxy.of(self.transport.endpoints, self.environ)
-        return ssh_command(self._group(launch).rented.project, *at, command, ports, proxy)
+        return ssh_command(self._group(launch).rented.project, *at, command, ports, proxy, worker)
 
     def first_machine(self, launch: Launch) -> tuple[str, str] | None:
         """Its zone and name; None: none runs."""
+        return self.machine(launch, None)
+
+    def machine(self, launch: Launch, rank: int | None) -> tuple[str, str] | None:
+        """The zone and the name of one; None: the first that runs."""
         group = self._group(launch)
         with told(_doing(group)):
             there = there_by_rank(group.managed())
-        return place_of(there[min(there)]) if there else None
+        found = there.get(rank if rank is not None else min(there, default=0))
+        return place_of(found) if found is not None else None
 
     # Drills.
 

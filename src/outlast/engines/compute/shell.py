@@ -13,6 +13,9 @@ from outlast.google.endpoints import Endpoints
 ENTER = "/var/lib/outlast/enter"
 """Put there by the machine itself when its agent starts."""
 
+WORKER = "OUTLAST_WORKER"
+"""Which of those that share a machine is meant (see machine/enter.py)."""
+
 TOKEN = "CLOUDSDK_AUTH_ACCESS_TOKEN"  # noqa: S105  the variable's name
 
 
@@ -40,15 +43,22 @@ class Proxy:
 
 
 def ssh_command(
-    project: str, zone: str, machine: str, command: Sequence[str], ports: Sequence[int], proxy: Proxy
+    project: str,
+    zone: str,
+    machine: str,
+    command: Sequence[str],
+    ports: Sequence[int],
+    proxy: Proxy,
+    worker: int | None = None,
 ) -> list[str]:
-    """The words are quoted once for the machine's shell; here no shell reads them."""
+    """The words are quoted once for the machine's shell; here no shell reads them. `worker`: whose directory on the machine."""
     if shutil.which("gcloud") is None:
         raise NotFound(
             "`gcloud` is not installed, and it holds the keys and the tunnel for ssh",
             hint="install the Google Cloud CLI, or use the console's SSH button",
         )
-    remote = shlex.join(["sudo", ENTER, *command])
+    chosen = ["env", f"{WORKER}={worker}"] if worker is not None else []
+    remote = shlex.join(["sudo", *chosen, ENTER, *command])
     forwarded = [word for port in ports for word in ("-L", f"{port}:localhost:{port}")]
     terminal = [] if command else ["-t"]
     return [

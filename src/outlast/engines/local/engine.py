@@ -116,9 +116,13 @@ class LocalEngine:
             self.clock.sleep(look_seconds)
             look_seconds = min(look_seconds_max, look_seconds * 1.5)
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
         """Its ports are this computer's anyway."""
         directories = self.state(launch).directories
+        if worker is not None:
+            directories = tuple(one for one in directories if Path(one).name.partition("-")[0] == str(worker))
         return [sys.executable, "-m", ENTER, directories[0], *command] if directories else None
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:

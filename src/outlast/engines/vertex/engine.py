@@ -315,7 +315,9 @@ class VertexEngine:
 
     # People.
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
         with told(f"launch `{launch.id}` in `{region_of(launch)}`"):
             living = [one for one in self._jobs(launch) if one.phase is Phase.RUNNING]
         if not living:

@@ -209,7 +209,9 @@ class SimulatedEngine:
     def stop(self, launch: Launch) -> None:
         self._later(self._world.random.uniform(0.1, 2.0), lambda: self._world.cloud.stop(launch), waits=True)
 
-    def enter(self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...]) -> list[str] | None:
+    def enter(
+        self, launch: Launch, command: tuple[str, ...], ports: tuple[int, ...], worker: int | None = None
+    ) -> list[str] | None:
         return None
 
     def preempt(self, launch: Launch, *, notice_seconds: float) -> bool:

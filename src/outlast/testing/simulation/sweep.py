@@ -208,18 +208,20 @@ class SweepWorld:
             self.history.violated(f"the agent {actor.name} crashed: {actor.error!r}")
             return
         machine.bench.die()
-        if machine in self.zombies:
+        replaced = machine in self.zombies
+        if replaced:
             self.zombies.remove(machine)
-            return
-        self._pay(machine, by_itself=True)
-        self.machines[machine.rank] = None
+        else:
+            self._pay(machine, by_itself=True)
+            self.machines[machine.rank] = None
         if actor.result is Leaving.DONE:
             self._end()
-        elif actor.result is Leaving.SPARE:
+            return
+        if actor.result is Leaving.SPARE and not replaced:
             self.spare.add(machine.rank)
-            if len(self.spare) == self.options.workers:
-                self.history.violated("everybody has left, and nobody has ended the sweep")
-        else:
+        if len(self.spare) == self.options.workers and not self.zombies:
+            self.history.violated("everybody has left, and nobody has ended the sweep")
+        elif actor.result is Leaving.AGAIN and not replaced:
             self.schedule.after(self.random.uniform(1.0, 60.0), lambda: self._boot(machine.rank, machine.boot + 1))
 
     def _end(self) -> None:
