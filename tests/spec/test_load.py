@@ -126,7 +126,7 @@ def test_tables_are_joined_name_by_name(repository: Path, user_file: Path) -> No
         "resume-args = [1]",
         'resume-args = "\'"',
         "labels = 3",
-        'labels = { A = "x" }',
+        'labels = { "" = "x" }',
         'env = { WANDB_API_KEY = "abc" }',
         "env = { A = [] }",
         "not toml",
