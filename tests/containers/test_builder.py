@@ -101,6 +101,20 @@ def test_debian_packages_and_conda_environments_are_installed_by_the_builder(
     )
 
 
+def test_a_job_here_begins_with_what_a_builder_made_without_any_registry(project: User, tmp_path: Path) -> None:
+    del project.env["OUTLAST_REGISTRY"]
+    project.write("Dockerfile", DOCKERFILE)
+    project.write("train.py", "print(open('/made').read())\n")
+    command = ("run", "--on", "local", "--container", "--dockerfile", "Dockerfile", "train.py")
+
+    first, again = project.outlast(*command), project.outlast(*command)
+
+    assert (first.code, first.out) == (0, "by a builder\n"), first.err
+    assert (again.code, again.out) == (0, "by a builder\n"), again.err
+    assert ", built just now" in first.err
+    assert ", built just now" not in again.err
+
+
 def test_what_a_builder_says_last_is_shown_when_it_fails(project: User) -> None:
     project.write("Dockerfile", "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo the end is near; sh -c 'exit 3'\n")
 

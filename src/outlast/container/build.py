@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from outlast.clock import SYSTEM, Clock
 from outlast.container.kept import Kept, key_of
@@ -32,6 +32,9 @@ TAG_SECONDS = 3600.0
 UNASKED_BYTES_MAX = 256 << 10
 """A new layer up to this size is sent without asking whether it is there: that takes as long."""
 
+LOCAL = "local"
+"""In place of a registry's name: a directory of this computer."""
+
 GIVEN_MAX = 2000
 OWN_TAG_DIGITS = 16
 
@@ -53,6 +56,18 @@ class Target(Protocol):
     def mount(self, path: str, digest: str, source: str) -> bool: ...
 
     def put_blob(self, path: str, digest: str, size: int, chunks: Callable[[], Iterable[bytes]]) -> None: ...
+
+
+class Source(Protocol):
+    """Where a base image comes from."""
+
+    def manifest_digest(self, path: str, wanted: str) -> str: ...
+
+    def get_manifest(self, path: str, wanted: str) -> tuple[bytes, str]: ...
+
+    def get_blob(self, path: str, digest: str) -> bytes: ...
+
+    def blob_chunks(self, path: str, digest: str, size: int) -> Iterable[bytes]: ...
 
 
 def build(
@@ -138,9 +153,11 @@ class _Build:
 
     # The base.
 
-    def _from(self, reference: Reference) -> Registry:
+    def _from(self, reference: Reference) -> Source:
         if isinstance(self.registry, Registry) and reference.host == self.registry.host:
             return self.registry
+        if reference.host == LOCAL:  # a builder has put it there
+            return cast("Source", self.registry)
         return self.connect(reference.host)
 
     def _base_digest(self) -> Reference:

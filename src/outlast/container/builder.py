@@ -100,8 +100,12 @@ def build_and_push(
     *,
     no_cache: bool,
     on_line: OnLine,
+    into: Path | None = None,
 ) -> None:
-    """`context`: a directory of ours, with the code in it; the builder sees nothing else of this computer."""
+    """`context`: a directory of ours, with the code in it; the builder sees nothing else of this computer.
+
+    `into`: an OCI layout that it is put into, instead of a registry.
+    """
     for name, data in made.files.items():
         (context / name).write_bytes(data)
     with tempfile.TemporaryDirectory(prefix="outlast-build-") as scratch:
@@ -118,9 +122,10 @@ def build_and_push(
             plain = [] if name == "docker" else ["--tls-verify=false"]
             build_options = [*after, *(plain if _is_here(base) else [])]
             push_options = [*after, *(plain if _is_here(target) else [])]
+            destination = [] if into is None else [f"oci:{into}:base"]
             commands = [
                 [builder, *before, "build", *options, *build_options, str(context)],
-                [builder, *before, "push", *push_options, str(target)],
+                [builder, *before, "push", *push_options, str(target), *destination],
             ]
         for command in commands:
             _run(command, environ, on_line)

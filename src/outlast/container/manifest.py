@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outlast.container.layer import Layer
 from outlast.container.reference import Reference
-from outlast.container.registry import Registry, digest_of
+from outlast.container.registry import digest_of
 from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from outlast.container.build import Source
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -54,7 +57,7 @@ class Base:
         return ""
 
 
-def read_base(registry: Registry, reference: Reference, platform: str) -> Base:
+def read_base(registry: Source, reference: Reference, platform: str) -> Base:
     """`platform`: `linux/amd64`. `NotFound` if the image has none for it."""
     data, kind = registry.get_manifest(reference.path, reference.wanted)
     document = _parsed(data, reference)

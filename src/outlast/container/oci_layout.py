@@ -17,7 +17,7 @@ from typing import Any
 from outlast.clock import SYSTEM
 from outlast.container.reference import DIGEST
 from outlast.container.registry import BlobsMissing, digest_of
-from outlast.errors import Damaged
+from outlast.errors import Damaged, NotFound
 
 REF_NAME = "org.opencontainers.image.ref.name"
 IMAGES_MAX = 20
@@ -64,6 +64,37 @@ class OciLayout:
         self._write(place / "oci-layout", (b'{"imageLayoutVersion":"1.0.0"}',))
         self._write(place / "index.json", (json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode(),))
         self._sweep()
+
+    def adopt(self, made: Path, name: str) -> str:
+        """The digest of an image that a builder has put into a layout of its own: it is one of these from now on."""
+        entry = json.loads((made / "index.json").read_bytes())["manifests"][0]
+        blobs = made / "blobs" / "sha256"
+        digest = str(entry["digest"])
+        data = (blobs / digest.removeprefix("sha256:")).read_bytes()
+        for one in _parts(data):
+            target = self._blob(one)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.replace(blobs / target.name, target)
+        self.put_manifest("", name, data, str(entry["mediaType"]))
+        return digest
+
+    # As a registry, of base images.
+
+    def get_manifest(self, path: str, wanted: str) -> tuple[bytes, str]:
+        data = self.get_blob(path, wanted)
+        return data, str(json.loads(data).get("mediaType", ""))
+
+    def get_blob(self, path: str, digest: str) -> bytes:
+        try:
+            data = self._blob(digest).read_bytes()
+        except OSError:
+            raise NotFound(f"`{digest}` is gone from `{self.directory}`", hint="try again") from None
+        if digest_of(data) != digest:
+            raise Damaged(f"`{self._blob(digest)}` is not what its name says", hint="remove it, and try again")
+        return data
+
+    def blob_chunks(self, path: str, digest: str, size: int) -> Iterable[bytes]:
+        return (self.get_blob(path, digest),)
 
     def has_blob(self, path: str, digest: str) -> bool:
         return self._blob(digest).is_file()

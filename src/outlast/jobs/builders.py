@@ -11,6 +11,7 @@ from outlast.bundle.unpack import unpack
 from outlast.container import leftovers
 from outlast.container.builder import CONDA_BASE, Recipe, build_and_push, find_builder, recipe
 from outlast.container.kept import key_of
+from outlast.container.oci_layout import OciLayout
 from outlast.container.reference import Reference, parse_reference
 from outlast.container.registry import Registry
 from outlast.errors import UsageError
@@ -36,7 +37,7 @@ def built_base_for(
     packed: Packed,
     base: Reference,
     repository: Reference,
-    registry: Registry,
+    registry: Registry | OciLayout,
     platform: str,
     on_progress: OnProgress,
 ) -> tuple[Reference, bool]:
@@ -50,6 +51,11 @@ def built_base_for(
     if digest:
         return Reference(target.host, target.path, "", digest), False
     builder = find_builder(world.environ, repository.host)
+    if isinstance(registry, OciLayout) and os.path.basename(builder) == "docker":
+        raise UsageError(
+            "docker gives what it has built to registries alone",
+            hint="`--registry HOST/PATH`, or install podman; Debian's `docker-registry` serves one on this computer",
+        )
     world.cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     leftovers.sweep(world.cache_dir, CONTEXT)
     with tempfile.TemporaryDirectory(prefix=leftovers.own(CONTEXT), dir=world.cache_dir) as scratch:
@@ -63,9 +69,21 @@ def built_base_for(
             lines += 1
             on_progress(f"building with {os.path.basename(builder)}", lines, 0, "lines")
 
+        into = Path(scratch, "layout") if isinstance(registry, OciLayout) else None
         build_and_push(
-            builder, made, context, target, base, platform, world.environ, no_cache=asking.no_cache, on_line=on_line
+            builder,
+            made,
+            context,
+            target,
+            base,
+            platform,
+            world.environ,
+            no_cache=asking.no_cache,
+            on_line=on_line,
+            into=into,
         )
+        if isinstance(registry, OciLayout) and into is not None:
+            registry.adopt(into, target.tag)
     digest = registry.manifest_digest(target.path, target.tag)
     if not digest:
         raise UsageError(

@@ -71,7 +71,7 @@ def contain_here(
             else f"an image on `{base_for(world, asked, equipment).reference}`"
         )
         return Container("not built", runtime, (), asking.args, environ), Image(what)
-    if asking.image_tag or asking.registry or asking.needs_builder:
+    if asking.image_tag or asking.registry:
         image = image_for(
             world, asked, store, directory, packed, equipment, platform=platform_of(PLATFORM), on_progress=on_progress
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from outlast.container.base import GPU_ENV, BaseChoice, choose_base
-from outlast.container.build import Target, build
+from outlast.container.build import LOCAL, Target, build
 from outlast.container.reference import Reference, check_tag, parse_reference, parse_repository
 from outlast.container.registry import Registry
 from outlast.container.source import PLATFORM_DEFAULT, Built, ImageInputs, LayerSource
@@ -82,19 +82,16 @@ def image_for(
         )
     base = base_for(world, asked, equipment)
     repository = (
-        repository_for(world, asked, directory) if target is None else Reference("local", _name(asked, directory))
+        repository_for(world, asked, directory) if target is None else Reference(LOCAL, _name(asked, directory))
     )
     registry = target or Registry(repository.host, environ=world.environ)
     built_base = False
     reference = base.reference
     if asking.needs_builder:
+        from outlast.container.oci_layout import OciLayout
         from outlast.jobs.builders import built_base_for
 
-        if not isinstance(registry, Registry):
-            raise UsageError(
-                "an image whose base is built needs a registry that the builder can push to",
-                hint="`--registry HOST/PATH`; Debian's `docker-registry` serves one on this computer",
-            )
+        assert isinstance(registry, Registry | OciLayout)
         reference, built_base = built_base_for(
             world, asked, store, directory, packed, reference, repository, registry, platform, on_progress
         )
