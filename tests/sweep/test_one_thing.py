@@ -184,6 +184,7 @@ def test_a_job_can_begin_with_a_cells_weights(swept: User) -> None:
     said = swept.outlast("run", "--from", "lr.3", "--continue-steps", "train.py", "--", "--steps", "5")
     assert said.code == 0, said.err
     assert "resumed from step 3" in said.err
+    assert "hint: `outlast results lr`" in swept.outlast("results").err, "the newest job is none"
     assert said.out.count("depth 1 step") == 2
 
 

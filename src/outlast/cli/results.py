@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import click
 
@@ -57,7 +58,7 @@ def command(
     spec, head = found.spec(), found.folder.existing_head().head  # what has ended is read, and nobody is looked after
     said = spec.cells
     if said is None:
-        raise UsageError(f"job `{found.id}` is no sweep", hint=f"`outlast show {found.id}` shows what it logged")
+        raise UsageError(f"job `{found.id}` is no sweep", hint=_hint(world.cache_dir, found.id, named=job is not None))
     launch = found.folder.read_launch(head.launch)
     every = table(see(found.folder, spec, launch, final=head.state.final), {})
     ended = [cell for cell in every if cell.ended]
@@ -92,3 +93,11 @@ def _say_rest(job: str, main: str, goal: str, cells: int, ended: int, hidden: in
     if ended < cells:
         verb = "has" if cells - ended == 1 else "have"
         say(f"{count(cells - ended, 'cell')} of {cells:,} {verb} not ended; `outlast show {job}` shows them")
+
+
+def _hint(cache_dir: Path, job: str, *, named: bool) -> str:
+    """Who named no job has perhaps meant the newest sweep, as far as one was seen lately."""
+    from outlast.jobs.job_names import read_cells
+
+    sweep = next(iter(read_cells(cache_dir)), None)
+    return f"`outlast results {sweep}`" if sweep and not named else f"`outlast show {job}` shows what it logged"
