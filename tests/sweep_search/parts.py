@@ -48,7 +48,10 @@ class Scripted:
         self.answerer = answerer
         self.questions: list[Mapping[str, Any]] = []
         self.problem = "the adviser is away"
-        self.closed = False
+        self.closed = self.prepared = False
+
+    def prepare(self) -> None:
+        self.prepared = True
 
     def ask(self, question: Mapping[str, Any]) -> None:
         self.questions.append(json.loads(json.dumps(question)))

@@ -106,6 +106,9 @@ def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
             assert time.monotonic() < give_up_at and one.answer() is None
             time.sleep(0.01)
             started = [int(line) for line in pids.read_text().splitlines()] if pids.exists() else []
+        while not one._ready:
+            assert time.monotonic() < give_up_at and one.answer() is None
+            time.sleep(0.01)
         clock.sleep(study_process.ANSWER_SECONDS_MAX)
         assert one.answer() == (None if number < study_process.TRIES_MAX else {})
     assert "has not answered for 40 s" in one.problem
@@ -115,6 +118,38 @@ def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
     one.ask(QUESTION)
     assert one.answer() == {}, "for a while nobody is asked"
     assert one._process is None
+
+
+def test_one_that_takes_its_time_to_come_up_is_not_begun_anew_meanwhile(tmp_path: Path) -> None:
+    """As on a computer that is overloaded; its answers are waited for from then on."""
+    go = tmp_path / "go"
+    slow = python(
+        tmp_path,
+        "slow",
+        f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
+        'print(\'{"ready": "1"}\', flush=True)\nsys.stdin.readline()\n'
+        'print(\'{"id": 1, "values": [0.5]}\', flush=True)\nsys.stdin.read()\n',
+    )
+    clock = HandClock()
+    one = StudyProcess(lambda: [slow], clock)
+    one.prepare()
+    pid = pid_of(one)
+    one.ask(QUESTION)
+    clock.sleep(study_process.READY_SECONDS_MAX - 1)
+    assert one.answer() is None and pid_of(one) == pid
+    go.touch()
+    assert answer_of(one)["values"] == [0.5] and pid_of(one) == pid
+    one.close()
+
+
+def test_one_that_never_comes_up_is_given_up(tmp_path: Path) -> None:
+    clock = HandClock()
+    one = StudyProcess(lambda: [python(tmp_path, "never", "import time\nwhile True: time.sleep(1)\n")], clock)
+    one.ask(QUESTION)
+    for number in range(1, study_process.TRIES_MAX + 1):
+        clock.sleep(study_process.READY_SECONDS_MAX)
+        assert one.answer() == (None if number < study_process.TRIES_MAX else {})
+    assert "it did not come up" in one.problem and one._process is None
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from outlast.spec.sweep.goal import falls
 STARTUP_TRIALS = 10
 """So many must have ended before anything can be learnt from them; until then trials are spread evenly."""
 
-CHOOSE_SECONDS_MAX = 90.0
+CHOOSE_SECONDS_MAX = 120.0
 """So long a machine waits for parameters."""
 
 POLL_SECONDS = (0.002, 0.1)
@@ -54,6 +54,10 @@ NAMES_TOLD_MAX = 5
 
 class Adviser(Protocol):
     """Answers one question at a time, without making anybody wait."""
+
+    def prepare(self) -> None:
+        """Questions will come soon."""
+        ...
 
     def ask(self, question: Mapping[str, Any]) -> None:
         """One that was asked before is forgotten."""
@@ -103,7 +107,10 @@ class SearchStudy:
         rungs = self._rungs.read() if self.asked.early else {}
         trials = {number: one for number, one in self._trials.read().items() if number != cell}
         known = described(space, trials, self.sweep.rows(self.turn), rungs, self.asked.metric)
-        if sum(1 for one in known if one["state"] == COMPLETE) < STARTUP_TRIALS:
+        done = sum(1 for one in known if one["state"] == COMPLETE)
+        if done < STARTUP_TRIALS:
+            if done >= STARTUP_TRIALS // 2:
+                self.adviser.prepare()  # while cells run: no machine waits for its imports later
             return space.sobol(self.asked.seed, index)
         self.adviser.ask(
             {

@@ -17,8 +17,11 @@ from outlast.clock import Clock
 from outlast.dataclass import dataclass
 from outlast.errors import OutlastError
 
+READY_SECONDS_MAX = 80.0
+"""Importing takes seconds, and on a computer where twenty others work, half a minute: one that is replaced then begins anew."""
+
 ANSWER_SECONDS_MAX = 40.0
-"""Importing takes seconds on a slow disk; an answer over a thousand trials a few more."""
+"""An answer over a thousand trials takes a few."""
 
 TRIES_MAX = 2
 GIVEN_UP_SECONDS = 300.0
@@ -38,13 +41,10 @@ class Python:
 
 
 class StudyProcess:
-    def __init__(
-        self, find: Callable[[], Sequence[Python]], clock: Clock, *, answer_seconds_max: float = ANSWER_SECONDS_MAX
-    ) -> None:
+    def __init__(self, find: Callable[[], Sequence[Python]], clock: Clock) -> None:
         """`find`: those to try, one after another; called when the first question is asked, and after an error again."""
         self._find = find
         self._clock = clock
-        self._answer_seconds_max = answer_seconds_max
         self._pythons: list[Python] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._question: dict[str, Any] | None = None
@@ -58,6 +58,10 @@ class StudyProcess:
         """It has imported what it needs."""
 
         self.problem = ""
+
+    def prepare(self) -> None:
+        if self._process is None and self._clock.monotonic() >= self._closed_until:
+            self._start()
 
     def ask(self, question: Mapping[str, Any]) -> None:
         self._number += 1
@@ -76,7 +80,8 @@ class StudyProcess:
         except OSError as error:
             return self._again(f"it does not answer any more ({error.strerror})")
         if found is None and self._clock.monotonic() >= self._give_up_at:
-            return self._again(f"it has not answered for {self._answer_seconds_max:.0f} s")
+            late = f"has not answered for {ANSWER_SECONDS_MAX:.0f} s" if self._ready else "did not come up"
+            return self._again(f"it {late}")
         return found
 
     def close(self) -> None:
@@ -97,9 +102,9 @@ class StudyProcess:
     def _send(self) -> None:
         """To the process that is there, or to a new one."""
         self._tries += 1
-        self._give_up_at = self._clock.monotonic() + self._answer_seconds_max
         if self._process is None:
             self._start()
+        self._give_up_at = self._clock.monotonic() + (ANSWER_SECONDS_MAX if self._ready else READY_SECONDS_MAX)
         self._to_send += json.dumps(self._question).encode() + b"\n"
 
     def _start(self) -> None:
@@ -184,7 +189,9 @@ class StudyProcess:
                 said = None
             if not isinstance(said, dict):
                 return self._again("what it says cannot be read")
-            self._ready = self._ready or "ready" in said
+            if "ready" in said and not self._ready:
+                self._ready = True
+                self._give_up_at = self._clock.monotonic() + ANSWER_SECONDS_MAX
             if "missing" in said:
                 return self._without(str(said["missing"]))
             if self._question is not None and said.get("id") == self._question["id"]:
