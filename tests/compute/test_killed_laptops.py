@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +12,15 @@ import pytest
 from outlast.bundle.unpack import unpack
 from outlast.google.compute import ComputeClient
 from outlast.jobs import sync
-from outlast.jobs.asked import Asked
 from outlast.jobs.audit import audit
 from outlast.jobs.find import find
 from outlast.jobs.look import look
-from outlast.jobs.resume import resume
-from outlast.jobs.stop import stop
-from outlast.jobs.submit import submit
 from outlast.jobs.sync import Syncing
 from outlast.jobs.world import World, system_world
-from outlast.testing.crash import Counting, killed_at
+from outlast.testing.crash import Counting, forked, killed_at
 from outlast_emulator.testing import Running, running
+from tests.compute import laptop as laptops
+from tests.compute.laptop import each
 from tests.compute.place import TIME_SCALE
 from tests.compute.renter import RUNNER, until
 
@@ -45,25 +42,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @dataclass
-class Laptop:
-    emulator: Running
-    bucket: str
-    directory: Path
-
-    def verb(self, name: str) -> Callable[[World], object]:
-        asked = Asked("train.py", directory=str(self.directory), on="compute", job_id=self.bucket)
-        verbs: dict[str, Callable[[World], object]] = {
-            "run": lambda world: submit(world, asked),
-            "stop": lambda world: stop(world, find(world, self.bucket), grace_seconds=0.0),
-            "resume": lambda world: resume(world, find(world, self.bucket)),
-        }
-        return verbs[name]
-
-    def prepare(self, name: str) -> None:
-        """The state in which the verb is called."""
-        for earlier in {"run": (), "stop": ("run",), "resume": ("run", "stop")}[name]:
-            self.verb(earlier)(system_world())
-
+class Laptop(laptops.Laptop):
     def groups(self) -> list[str]:
         path = "/compute/v1/projects/emulated/regions/us-central1/instanceGroupManagers"
         return [one["name"] for one in self.emulator.call("GET", path).json().get("items", [])]
@@ -89,15 +68,7 @@ class Laptop:
 
 @pytest.fixture
 def laptop(emulator: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laptop:
-    bucket = f"killed-{os.urandom(4).hex()}"
-    variables = {"OUTLAST_DIR": str(tmp_path / "outlast"), "OUTLAST_HOME": f"gs://{bucket}"}
-    for name, value in {**emulator.variables, **variables}.items():
-        monkeypatch.setenv(name, value)
-    emulator.make_bucket(bucket)
-    directory = tmp_path / "code"
-    directory.mkdir()
-    (directory / "train.py").write_text("print(1)\n")
-    return Laptop(emulator, bucket, directory)
+    return Laptop(emulator, *laptops.new_home(emulator, tmp_path, monkeypatch, "print(1)\n"))
 
 
 def killed_at_request(verb: Callable[[World], object], point: int | None) -> int:
@@ -118,23 +89,7 @@ def killed_at_request(verb: Callable[[World], object], point: int | None) -> int
             patch.setattr(ComputeClient, "_call", mortal)
             verb(world)
 
-    return forked(counted, hook)
-
-
-def forked(verb: Callable[[World], object], hook: Counting) -> int:
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            verb(system_world())
-            os.write(write, str(hook.count).encode())
-        finally:
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as answer:
-        counted = answer.read()
-    _, status = os.waitpid(pid, 0)
-    return -1 if os.WIFSIGNALED(status) else int(counted)
+    return forked(lambda: counted(system_world()), hook)
 
 
 @pytest.mark.parametrize("name", KILL_POINTS)
@@ -149,10 +104,6 @@ def test_the_requests_are_counted(name: str, laptop: Laptop) -> None:
     laptop.prepare(name)
     assert killed_at_request(laptop.verb(name), None) == REQUEST_POINTS[name]
     laptop.check(name)
-
-
-def each(points: dict[str, int]) -> list[tuple[str, int]]:
-    return [(name, point) for name, count in points.items() for point in range(count)]
 
 
 @pytest.mark.parametrize(("name", "point"), each(KILL_POINTS))

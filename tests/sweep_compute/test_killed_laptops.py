@@ -16,7 +16,8 @@ from outlast.jobs.sweep_check import with_workers
 from outlast.jobs.world import World, system_world
 from outlast.spec.spec import Sweep
 from outlast.testing.crash import killed_at
-from tests.compute.test_killed_laptops import Laptop, each, emulator, laptop
+from tests.compute.laptop import each
+from tests.compute.test_killed_laptops import Laptop, emulator, laptop
 
 __all__ = ["emulator", "laptop"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,12 @@ from outlast.google.vertex import VertexClient
 from outlast.jobs.asked import Asked
 from outlast.jobs.find import find
 from outlast.jobs.look import look
-from outlast.jobs.stop import stop
-from outlast.jobs.submit import submit
 from outlast.jobs.world import World, system_world
 from outlast.spec.containing import Containing
-from outlast.testing.crash import Counting
+from outlast.testing.crash import Counting, forked
 from outlast_emulator.testing import Running, running
+from tests.compute import laptop as laptops
+from tests.compute.laptop import each
 from tests.vertex.place import TIME_SCALE
 from tests.vertex.trainer import REGION, RUNNER, until
 
@@ -38,26 +37,10 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield found
 
 
-@dataclass
-class Laptop:
-    emulator: Running
-    bucket: str
-    directory: Path
-
-    def verb(self, name: str) -> Callable[[World], object]:
+class Laptop(laptops.Laptop):
+    def asked(self) -> Asked:
         image = f"{self.emulator.url.partition('://')[2]}/library/python:3.11-slim"
-        asked = Asked(
-            "train.py",
-            directory=str(self.directory),
-            on="vertex",
-            job_id=self.bucket,
-            container=Containing(image_tag=image),
-        )
-        verbs: dict[str, Callable[[World], object]] = {
-            "run": lambda world: submit(world, asked),
-            "stop": lambda world: stop(world, find(world, self.bucket), grace_seconds=0.0),
-        }
-        return verbs[name]
+        return replace(super().asked(), on="vertex", container=Containing(image_tag=image))
 
     def custom_jobs(self) -> list[dict[str, Any]]:
         path = f"/v1/projects/emulated/locations/{REGION}/customJobs"
@@ -84,15 +67,7 @@ class Laptop:
 
 @pytest.fixture
 def laptop(emulator: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Laptop]:
-    bucket = f"killed-{os.urandom(4).hex()}"
-    variables = {"OUTLAST_DIR": str(tmp_path / "outlast"), "OUTLAST_HOME": f"gs://{bucket}"}
-    for name, value in {**emulator.variables, **variables}.items():
-        monkeypatch.setenv(name, value)
-    emulator.make_bucket(bucket)
-    directory = tmp_path / "code"
-    directory.mkdir()
-    (directory / "train.py").write_text("import time\ntime.sleep(300)\n")
-    yield Laptop(emulator, bucket, directory)
+    yield Laptop(emulator, *laptops.new_home(emulator, tmp_path, monkeypatch, "import time\ntime.sleep(300)\n"))
     emulator.clear_faults()
 
 
@@ -109,21 +84,12 @@ def killed_at_write(verb: Callable[[World], object], point: int | None) -> int:
 
         return call
 
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            for kind, name in ((VertexClient, "create"), (VertexClient, "cancel"), (Claims, "take"), (Claims, "stop")):
-                setattr(kind, name, mortal(getattr(kind, name), name))
-            verb(system_world())
-            os.write(write, str(hook.count).encode())
-        finally:
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as answer:
-        counted = answer.read()
-    _, status = os.waitpid(pid, 0)
-    return -1 if os.WIFSIGNALED(status) else int(counted)
+    def counted() -> None:
+        for kind, name in ((VertexClient, "create"), (VertexClient, "cancel"), (Claims, "take"), (Claims, "stop")):
+            setattr(kind, name, mortal(getattr(kind, name), name))
+        verb(system_world())
+
+    return forked(counted, hook)
 
 
 def test_the_writes_are_counted(laptop: Laptop) -> None:
@@ -132,10 +98,9 @@ def test_the_writes_are_counted(laptop: Laptop) -> None:
     laptop.check("run", trains=False)
 
 
-@pytest.mark.parametrize(("name", "point"), [(name, point) for name, count in POINTS.items() for point in range(count)])
+@pytest.mark.parametrize(("name", "point"), each(POINTS))
 def test_a_command_killed_at_any_write_can_be_given_again(name: str, point: int, laptop: Laptop) -> None:
-    if name == "stop":
-        laptop.verb("run")(system_world())
+    laptop.prepare(name)
     assert killed_at_write(laptop.verb(name), point) == -1
     laptop.verb(name)(system_world())
     laptop.check(name)

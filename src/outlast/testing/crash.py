@@ -201,13 +201,18 @@ class MortalEngine:
 
 def killed_at(world: World, verb: Callable[[World], object], point: int | None) -> int:
     """Runs the verb in a process of its own that dies at this point; answers how many points it came past, or -1 if it died."""
+    hook = Counting(point)
+    mortal = world.over(lambda store: Mortal(store, hook, hook), lambda engine: MortalEngine(engine, hook))
+    return forked(lambda: verb(mortal), hook)
+
+
+def forked(verb: Callable[[], object], hook: Counting) -> int:
+    """The same for any points that the hook is told of."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            hook = Counting(point)
-            mortal = world.over(lambda store: Mortal(store, hook, hook), lambda engine: MortalEngine(engine, hook))
-            verb(mortal)
+            verb()
             os.write(write, str(hook.count).encode())
         except BaseException:  # noqa: BLE001  the edge of a process: it must not go on as a second copy of its parent
             traceback.print_exc()
