@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping
 from outlast.google.wire import Answer, Request, Stream, body_bytes
 
 HEAD_BYTES_MAX = 256 << 10
-RECEIVE_BYTES = 256 << 10
+RECEIVE_BYTES = 64 << 10
+"""Memory for so much is asked for before anybody knows how little comes: where it is larger, the system gives it page by page, each time
+anew, and a small answer costs a third more. Large ones are received where they stay."""
+
 JOINED_BYTES_MAX = 64 << 10
 """A body up to so long goes out with its head."""
 
@@ -40,7 +43,7 @@ def exchange(sock: socket.socket, request: Request, host: str, target: str) -> t
 
 def _send(sock: socket.socket, request: Request, host: str, target: str) -> None:
     body = request.body
-    chunks: Iterable[bytes] = () if body is None else (body,) if isinstance(body, bytes) else body
+    chunks: Iterable[bytes | memoryview] = () if body is None else (body,) if isinstance(body, bytes) else body
     size = 0 if body is None else body_bytes(body)
     headers: dict[str, str] = {"Host": host, **request.headers}
     if body is not None or request.method in ("POST", "PUT"):

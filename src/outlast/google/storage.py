@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import secrets
@@ -118,11 +119,11 @@ class StorageClient:
         headers = {"Accept-Encoding": "gzip"}
         if first or size is not None:
             headers["Range"] = f"bytes={first}-{'' if size is None else first + size - 1}"
-        url = _url(f"{self._objects}/{quote(name, safe='')}", alt="media", generation=generation)
+        url = _url(f"{self._objects}/{_quoted(name)}", alt="media", generation=generation)
         return self._call("GET", url, headers, None, billed="b")
 
     def describe(self, name: str) -> dict[str, Any]:
-        url = _url(f"{self._objects}/{quote(name, safe='')}", fields=OBJECT_FIELDS)
+        url = _url(f"{self._objects}/{_quoted(name)}", fields=OBJECT_FIELDS)
         return self._document("GET", url, billed="b")
 
     def list(self, prefix: str, *, start: str = "", limit: int = LIST_MAX, token: str = "") -> Page:
@@ -140,7 +141,7 @@ class StorageClient:
         return Page(objects, document.get("nextPageToken", ""))
 
     def delete(self, name: str, *, if_generation: int | None = None) -> Answer:
-        url = _url(f"{self._objects}/{quote(name, safe='')}", ifGenerationMatch=if_generation)
+        url = _url(f"{self._objects}/{_quoted(name)}", ifGenerationMatch=if_generation)
         return self._call("DELETE", url, {}, None)
 
     # Buckets.
@@ -224,5 +225,15 @@ def _unfinished(answer: Answer) -> bool:
 
 
 def _url(base: str, **parameters: str | int | None) -> str:
+    return base + _query(**parameters)
+
+
+@functools.lru_cache(maxsize=64)  # a thousand small objects are asked for with the same one
+def _query(**parameters: str | int | None) -> str:
     given = {name: value for name, value in parameters.items() if value is not None}
-    return f"{base}?{urlencode(given, quote_via=quote)}" if given else base
+    return f"?{urlencode(given, quote_via=quote)}" if given else ""
+
+
+def _quoted(name: str) -> str:
+    """As `quote(name, safe="")`, which is quick only where there is nothing to quote: most names have but slashes."""
+    return "%2F".join([quote(part, safe="") for part in name.split("/")])

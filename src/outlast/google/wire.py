@@ -16,13 +16,13 @@ class SourceFailed(Exception):
 class Stream:
     """Bytes that are read while they are sent, once: nothing is held of them."""
 
-    def __init__(self, size: int, chunks: Iterable[bytes]) -> None:
+    def __init__(self, size: int, chunks: Iterable[bytes | memoryview]) -> None:
         self.size = size
         """So many come, no more and no less."""
 
         self._chunks = chunks
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[bytes | memoryview]:
         try:
             yield from self._chunks
         except Exception as error:

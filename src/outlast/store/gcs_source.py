@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from outlast.errors import Damaged
 
+SLICE_BYTES = 256 << 10
+"""What is hashed and then sent at once: it is still in the processor's own cache when it is copied to the network."""
+
 
 class Source:
     """`md5` is that of everything before the place where it stands."""
@@ -18,11 +21,11 @@ class Source:
 
     def _begin(self) -> None:
         self._chunks = iter(self._open())
-        self._held = b""
+        self._held = memoryview(b"")
         self._at = 0
         self.md5 = hashlib.md5(usedforsecurity=False)
 
-    def between(self, start: int, end: int) -> Iterator[bytes]:
+    def between(self, start: int, end: int) -> Iterator[memoryview]:
         """What was read before is read again: only a connection that broke asks for it."""
         if start < self._at:
             self._begin()
@@ -38,14 +41,14 @@ class Source:
             raise Damaged(f"more than the {self.size} bytes came that were announced")
         return data
 
-    def _next(self, bytes_max: int) -> bytes:
-        chunk = self._held
-        while not chunk:
+    def _next(self, bytes_max: int) -> memoryview:
+        while not self._held:
             try:
-                chunk = next(self._chunks)
+                self._held = memoryview(next(self._chunks))
             except StopIteration:
                 raise Damaged(f"{self._at} bytes came instead of the {self.size} that were announced") from None
-        chunk, self._held = chunk[:bytes_max], chunk[bytes_max:]
+        cut = min(bytes_max, SLICE_BYTES)
+        chunk, self._held = self._held[:cut], self._held[cut:]
         self.md5.update(chunk)
         self._at += len(chunk)
         return chunk
