@@ -82,7 +82,7 @@ def test_an_interrupt_is_exit_code_130(user: User) -> None:
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1", "C.UTF-8"])
 def test_every_locale_can_read_it(user: User, locale: str) -> None:
-    user.write("outlast.toml", '[labels]\nteam = "naïve…"\n')
+    user.write("outlast.toml", 'name = "naïve…"\n')
     said = user.outlast("config", LC_ALL=locale, LANG=locale)
     assert said.code == 2 and "Traceback" not in said.err
 
