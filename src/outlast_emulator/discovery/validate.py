@@ -6,8 +6,7 @@ What a client sends in vain is refused with 400; what the emulator would answer 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.chain import Step
@@ -53,8 +52,11 @@ class Checker:
         if method is None or (request.route is not None and is_unserved(request.route)):
             return following(request)
         if request.query_text or method.required:
-            with _undocumented():
+            try:
                 check_query(method, request.queries)
+            except ApiError as error:
+                _undocumented(error)
+                raise
         if method.request is not None and not request.path.startswith(UPLOAD_PATHS):
             self.body(method.id, request.json())
         response = following(request)
@@ -70,11 +72,10 @@ class Checker:
         method = self.methods.get(method_id)
         if method is None or method.request is None or not self._switches.validate:
             return
-        with _undocumented():
-            try:
-                method.request(document, "")
-            except Mismatch as error:
-                raise invalid(error.message) from error
+        try:
+            method.request(document, "")
+        except Mismatch as error:
+            raise _undocumented(invalid(error.message)) from error
         if method.verb != "PATCH":
             drop_nulls(document)
 
@@ -94,14 +95,10 @@ class Checker:
         return found
 
 
-@contextmanager
-def _undocumented() -> Iterator[None]:
+def _undocumented(error: ApiError) -> ApiError:
     """What is refused here Google's documents do not know; what is refused later they do."""
-    try:
-        yield
-    except ApiError as error:
-        error.undocumented = True
-        raise
+    error.undocumented = True
+    return error
 
 
 def _shape(template: str) -> str:

@@ -20,7 +20,7 @@ class Claims(NamedTuple):
 def claimed(headers: dict[str, str], document: dict[str, Any] | None = None) -> Claims:
     """From `x-goog-hash`, `content-md5` and the metadata's `md5Hash` and `crc32c`."""
     md5, crc = headers.get("content-md5", ""), ""
-    for part in headers.get("x-goog-hash", "").split(","):
+    for part in headers["x-goog-hash"].split(",") if "x-goog-hash" in headers else ():
         name, _, value = part.strip().partition("=")
         if name.lower() == "md5":
             md5 = value

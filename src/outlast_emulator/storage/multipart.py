@@ -13,8 +13,11 @@ HEAD_BYTES_MAX = 16 << 20
 """Of a part that is read whole: more than an object's metadata may take."""
 
 
+_BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^;\s]+))', re.IGNORECASE)
+
+
 def boundary_of(content_type: str) -> bytes:
-    found = re.search(r'boundary=(?:"([^"]+)"|([^;\s]+))', content_type, re.IGNORECASE)
+    found = _BOUNDARY.search(content_type)
     if not content_type.lower().startswith("multipart/") or not found:
         raise ApiError(400, "badContent", "Multipart must have a boundary in its Content-Type.")
     return (found[1] or found[2]).strip("'").encode("latin-1")
@@ -27,7 +30,8 @@ class Parts:
         self._body = body
         self._mark = b"--" + boundary
         self._buffer = b""
-        self._ended = False
+        self._at = 0
+        """So far the buffer was read."""
         self._line_end = b"\r\n"
 
     def __iter__(self) -> Iterator[tuple[dict[str, str], Iterator[bytes]]]:
@@ -37,37 +41,35 @@ class Parts:
 
     def _more(self) -> bool:
         piece = self._body.read(PIECE_BYTES)
-        self._buffer += piece
+        self._buffer, self._at = self._buffer[self._at :] + piece, 0
         return bool(piece)
 
     def _find(self, wanted: bytes) -> int:
         """Where it begins, with as much read as that takes."""
-        while (at := self._buffer.find(wanted)) < 0:
-            if len(self._buffer) > HEAD_BYTES_MAX or not self._more():
+        while (at := self._buffer.find(wanted, self._at)) < 0:
+            if len(self._buffer) - self._at > HEAD_BYTES_MAX or not self._more():
                 raise _malformed()
         return at
 
     def _begin(self) -> None:
-        at = self._find(self._mark)
-        self._buffer = self._buffer[at + len(self._mark) :]
+        self._at = self._find(self._mark) + len(self._mark)
         end = self._find(b"\n")
-        self._line_end = b"\r\n" if self._buffer[:end].endswith(b"\r") else b"\n"
+        self._line_end = b"\r\n" if self._buffer.endswith(b"\r", self._at, end) else b"\n"
 
     def _closing(self) -> bool:
         """After a mark: is it the last? Else the rest of its line is skipped."""
-        while len(self._buffer) < 2 and self._more():
+        while len(self._buffer) - self._at < 2 and self._more():
             pass
-        if self._buffer[:2] == b"--":
+        if self._buffer.startswith(b"--", self._at):
             return True
-        end = self._find(b"\n")
-        self._buffer = self._buffer[end + 1 :]
+        self._at = self._find(b"\n") + 1
         return False
 
     def _headers(self) -> dict[str, str]:
         headers: dict[str, str] = {}
         while True:
             end = self._find(b"\n")
-            line, self._buffer = self._buffer[:end].rstrip(b"\r"), self._buffer[end + 1 :]
+            line, self._at = self._buffer[self._at : end].rstrip(b"\r"), end + 1
             if not line:
                 return headers
             name, _, value = line.decode("latin-1").partition(":")
@@ -76,19 +78,19 @@ class Parts:
     def _pieces(self) -> Iterator[bytes]:
         mark = self._line_end + self._mark
         keep = len(mark) - 1
-        if self._buffer.startswith(self._mark):  # an empty part whose headers end right before the mark
-            self._buffer = self._buffer[len(self._mark) :]
+        if self._buffer.startswith(self._mark, self._at):  # an empty part whose headers end right before the mark
+            self._at += len(self._mark)
             return
-        while (at := self._buffer.find(mark)) < 0:
+        while (at := self._buffer.find(mark, self._at)) < 0:
             ready = len(self._buffer) - keep
-            if ready > 0:
-                yield self._buffer[:ready]
-                self._buffer = self._buffer[ready:]
+            if ready > self._at:
+                yield self._buffer[self._at : ready]
+                self._at = ready
             if not self._more():
                 raise _malformed()
-        if at:
-            yield self._buffer[:at]
-        self._buffer = self._buffer[at + len(mark) :]
+        if at > self._at:
+            yield self._buffer[self._at : at]
+        self._at = at + len(mark)
 
 
 def _malformed() -> ApiError:
