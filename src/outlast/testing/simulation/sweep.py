@@ -59,6 +59,9 @@ class SweepOptions:
     share_seconds: float | None = None
     """So long each worker's machines may be paid for; None: no sum limits that."""
 
+    resumes: bool = False
+    """Once it was stopped; machines of its first launch may wake up later."""
+
     @classmethod
     def draw(cls, seed: int) -> SweepOptions:
         random = Random(f"sweep {seed}")
@@ -73,17 +76,23 @@ class SweepOptions:
             weather=random.choice([0.0, 0.02, 0.1]),
             stop_at=random.uniform(5.0, 600.0) if random.random() < 0.25 else None,
             share_seconds=random.choice([None, None, 600.0, 1200.0]),
+            resumes=random.random() < 0.7,
         )
 
 
 @dataclass
 class SweepMachine:
+    launch: int
     rank: int
     boot: int
     bench: SimulatedBench
     cut: Cut = field(default_factory=Cut)
     actor: Actor | None = None
     agents: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.launch}-{self.rank}-{self.boot}"
 
 
 class SweepWorld:
@@ -97,6 +106,7 @@ class SweepWorld:
         self.machines: dict[int, SweepMachine | None] = {}
         self.zombies: list[SweepMachine] = []
         self.spare: set[int] = set()
+        self.launch = 1
         self.over = False
         self.stopped = False
         self.faults_on = True
@@ -121,19 +131,7 @@ class SweepWorld:
             cells=Sweep(),
             workers=options.workers,
         )
-        record = LaunchRecord(
-            1,
-            "l" * 16,
-            "cloud",
-            options.workers,
-            RENTED,
-            EPOCH,
-            EPOCH + 7 * 86400,
-            spec.bundle,
-            usd_per_hour=USD_PER_HOUR,
-            max_cost_usd=self.limit_usd,
-            cells=SweepLaunch(1),
-        )
+        record = self.record(1)
         grid = Grid(1, 1, options.cells, as_text({"n": list(range(1, options.cells + 1))}))
         keys = JobKeys(SWEEP)
         for key, one in (
@@ -143,28 +141,50 @@ class SweepWorld:
             (keys.head, life.begun(SWEEP, record, ())),
         ):
             self.bucket.put(key, encode(one), 0, by="laptop", sent_at=0.0)
-        for rank in range(options.workers):
-            self.schedule.after(self.random.uniform(0.0, 30.0), partial(self._boot, rank, 1))
+        self._boot_all()
         self.schedule.after(self.random.uniform(1.0, 20.0), self._trouble)
         self.schedule.after(options.fault_seconds, self._calm)
         if options.stop_at is not None:
             self.schedule.after(options.stop_at, self._stop)
 
+    def record(self, launch: int) -> LaunchRecord:
+        return LaunchRecord(
+            launch,
+            f"{launch}" * 16,
+            "cloud",
+            self.options.workers,
+            RENTED,
+            EPOCH,
+            EPOCH + 7 * 86400,
+            "b" * 64,
+            usd_per_hour=USD_PER_HOUR,
+            max_cost_usd=self.limit_usd,
+            cells=SweepLaunch(1),
+        )
+
     # Machines.
 
-    def _boot(self, rank: int, boot: int) -> None:
-        if self.over or rank in self.spare:
+    def _boot_all(self) -> None:
+        for rank in range(self.options.workers):
+            self.schedule.after(self.random.uniform(0.0, 30.0), partial(self._boot, self.launch, rank, 1))
+
+    def _boot(self, launch: int, rank: int, boot: int) -> None:
+        if self.over or rank in self.spare or launch != self.launch:
             return
-        machine = SweepMachine(rank, boot, SimulatedBench(self.schedule, self.options.cell_seconds, self.options.bad))
+        bench = SimulatedBench(self.schedule, self.options.cell_seconds, self.options.bad)
+        machine = SweepMachine(launch, rank, boot, bench)
         self.machines[rank] = machine
-        self.meter.booted(rank, boot, self.schedule.now)
+        self.meter.booted(machine.name, self.schedule.now)
         self._start_agent(machine)
+
+    def _boot_next(self, machine: SweepMachine) -> None:
+        self._boot(machine.launch, machine.rank, machine.boot + 1)
 
     def _start_agent(self, machine: SweepMachine) -> None:
         if machine.bench.dead or self.over:
             return
         machine.agents += 1
-        name = f"{machine.rank}-{machine.boot}/{machine.agents}"
+        name = f"{machine.name}/{machine.agents}"
         machine.actor = self.schedule.spawn(
             name, lambda: self._work(machine, name), lambda actor: self._ended(machine, actor)
         )
@@ -175,7 +195,7 @@ class SweepWorld:
         folder = Folder(self._store(name, random, clock, machine.cut), SWEEP, random)
         while True:
             try:
-                spec, launch = folder.read_spec(), folder.read_launch(1)
+                spec, launch = folder.read_spec(), folder.read_launch(machine.launch)
                 return work(
                     folder=folder,
                     spec=spec,
@@ -214,26 +234,29 @@ class SweepWorld:
         else:
             self._pay(machine, by_itself=True)
             self.machines[machine.rank] = None
+        if machine.launch != self.launch:
+            return
         if actor.result is Leaving.DONE:
             self._end()
             return
         if actor.result is Leaving.SPARE and not replaced:
             self.spare.add(machine.rank)
-        if len(self.spare) == self.options.workers and not self.zombies:
+        if len(self.spare) == self.options.workers and all(one.launch != self.launch for one in self.zombies):
             self.history.violated("everybody has left, and nobody has ended the sweep")
         elif actor.result is Leaving.AGAIN and not replaced:
-            self.schedule.after(self.random.uniform(1.0, 60.0), lambda: self._boot(machine.rank, machine.boot + 1))
+            self.schedule.after(self.random.uniform(1.0, 60.0), lambda: self._boot_next(machine))
 
     def _end(self) -> None:
-        """The group ends, and with it whoever is still there."""
+        """The group ends, and with it whoever is still there; but for those that sleep unseen, if it will be resumed."""
         self.over = True
-        for machine in [*self.machines.values(), *self.zombies]:
+        sleepers = self.zombies if self.stopped and self.options.resumes else []
+        for machine in [*self.machines.values(), *(one for one in self.zombies if one not in sleepers)]:
             if machine is not None and machine.actor is not None:
                 self._pay(machine, by_itself=True)
                 machine.bench.die()
                 self.schedule.kill(machine.actor)
         self.machines = {}
-        self.zombies = []
+        self.zombies = list(sleepers)
 
     # Faults.
 
@@ -249,7 +272,7 @@ class SweepWorld:
         self.schedule.after(self.random.uniform(2.0, 90.0), self._trouble)
 
     def _befall(self, machine: SweepMachine, fault: str) -> None:
-        self.history.fault(fault, f"{machine.rank}-{machine.boot}")
+        self.history.fault(fault, machine.name)
         assert machine.actor is not None
         again = self.random.uniform(1.0, 60.0)
         if fault == "kill agent":
@@ -277,7 +300,7 @@ class SweepWorld:
         machine.bench.die()
         self.schedule.kill(machine.actor)
         self.machines[machine.rank] = None
-        self.schedule.after(again, lambda: self._boot(machine.rank, machine.boot + 1))
+        self.schedule.after(again, lambda: self._boot_next(machine))
 
     def _suspend(self, machine: SweepMachine, seconds: float, again: float) -> None:
         """It is taken for dead and replaced, and wakes up later."""
@@ -288,10 +311,10 @@ class SweepWorld:
         self.machines[machine.rank] = None
         self.zombies.append(machine)
         self.schedule.after(seconds, lambda: self.schedule.unpause(actor))
-        self.schedule.after(again, lambda: self._boot(machine.rank, machine.boot + 1))
+        self.schedule.after(again, lambda: self._boot_next(machine))
 
     def _pay(self, machine: SweepMachine, *, by_itself: bool = False) -> None:
-        self.meter.gone(machine.rank, machine.boot, self.schedule.now, by_itself=by_itself)
+        self.meter.gone(machine.name, self.schedule.now, by_itself=by_itself)
 
     def _calm(self) -> None:
         self.faults_on = False
@@ -308,13 +331,25 @@ class SweepWorld:
             self.schedule.after(GRACE_SECONDS, self._force)
 
     def _force(self) -> None:
-        if self.over:
+        if self.over or not self.stopped:
             return
         folder = self._folder()
         at = folder.read_head()
         if not at.head.state.final:
             folder.swap(at, life.final(at.head, State.STOPPED, EPOCH + self.schedule.now), "force")
         self._end()
+
+    def _resume(self) -> None:
+        self.launch, self.over, self.stopped, self.faults_on = 2, False, False, True
+        self.spare = set()
+        folder, record = self._folder(), self.record(2)
+        key = JobKeys(SWEEP).launch(2)
+        self.bucket.put(key, encode(record), 0, by="laptop", sent_at=self.schedule.now)
+        at = folder.read_head()
+        folder.swap(at, life.relaunched(at.head, record), "resume")
+        self._boot_all()
+        self.schedule.after(self.random.uniform(1.0, 20.0), self._trouble)
+        self.schedule.after(self.options.fault_seconds, self._calm)
 
     def _folder(self) -> Folder:
         """The sweep's, by somebody whom nothing befalls."""
@@ -324,15 +359,18 @@ class SweepWorld:
 
     def _listen(self, write: Write) -> None:
         if "/cells/" in write.key and write.key.endswith("head.json") and write.data is not None:
-            state = json.loads(write.data)["state"]
-            before = self._last.get(write.key)
-            self._last[write.key] = state
+            head = json.loads(write.data)
+            state, launch = head["state"], head["launch"]
+            before, launch_before = self._last.get(write.key, ("", 0))
+            self._last[write.key] = state, launch
             if state == "succeeded" and before != "succeeded":
                 self.succeeded[write.key] += 1
-            if before in ("succeeded", "failed") and state != before:
+            if (before == "succeeded" or (before == "failed" and launch == launch_before)) and state != before:
                 self.history.violated(f"{write.key} was {before} and is {state}")
+            if launch < launch_before:
+                self.history.violated(f"{write.key} was of launch {launch_before} and is of {launch}")
 
-    _last: dict[str, str]
+    _last: dict[str, tuple[str, int]]
 
     def run(self) -> list[str]:
         self._last = {}
@@ -340,6 +378,9 @@ class SweepWorld:
         options = self.options
         limit = options.fault_seconds + 3000.0 + 600.0 + options.cells * (options.cell_seconds + 60.0) * 3
         self.schedule.run(limit, lambda: self.over or bool(self.history.violations))
+        if self.over and self.stopped and options.resumes and self._folder().read_head().head.state is State.STOPPED:
+            self._resume()
+            self.schedule.run(self.schedule.now + limit, lambda: self.over or bool(self.history.violations))
         if not self.history.violations:
             self._judge(limit)
         self.schedule.close()
@@ -382,11 +423,11 @@ class SweepWorld:
         if any(row.attempts < life.BARREN_MAX_BEFORE_FIRST for cell, row in rows.items() if cell in wrong):
             self.history.violated(f"cells have failed: {wrong}")
         spent = Counter[int]()
-        for bill in Bills(folder).of_launch("l" * 16):
+        for bill in Bills(folder).of_launch(self.record(self.launch).id):
             spent[bill.worker] += int(bill.until - bill.began_at)
         share = self.options.share_seconds or 0.0
         rich = [one for one in range(self.options.workers) if share - LEAVE_SECONDS - spent[one] > WORK_SECONDS_MIN + 1]
-        if rich and len(rows) < self.options.cells:
+        if rich and len(rows) < self.options.cells and self.launch == 1:
             self.history.violated(f"workers {rich} had money left: {dict(spent)} of {share} s")
 
 

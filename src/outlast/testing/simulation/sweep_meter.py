@@ -17,14 +17,14 @@ class Meter:
         self.unheard_seconds = 0.0
         """In which a machine was cut off: should it die then, nobody knows how long it had lived."""
 
-        self._began: dict[tuple[int, int], float] = {}
+        self._began: dict[str, float] = {}
 
-    def booted(self, rank: int, boot: int, now: float) -> None:
-        self._began[rank, boot] = now - BOOT_SECONDS
+    def booted(self, machine: str, now: float) -> None:
+        self._began[machine] = now - BOOT_SECONDS
 
-    def gone(self, rank: int, boot: int, now: float, *, by_itself: bool = False) -> None:
+    def gone(self, machine: str, now: float, *, by_itself: bool = False) -> None:
         """Twice is as good as once."""
-        began = self._began.pop((rank, boot), None)
+        began = self._began.pop(machine, None)
         if began is not None:
             self.seconds += now - began + (DELETED_SECONDS if by_itself else 0.0)
 
