@@ -30,6 +30,7 @@ def wait_for_failed_boots(renter: Renter, job: str) -> str:
     assert said.code == 0, said.err
     assert renter.head(job)["state"] == "failed"
     assert {"0-1", "0-2", "0-3"} <= set(boots(renter)) and "0-4-up" not in boots(renter)
+    assert "\\n" not in said.out, "the end of its log is one line"
     return said.out
 
 

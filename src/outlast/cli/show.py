@@ -175,7 +175,7 @@ def _print_facts(status: Status) -> None:
     code = f", commit {spec.provenance.commit[:12]}" if spec.provenance.commit else ""
     code += (" with changes" if code else ", never committed") if spec.provenance.dirty else ""
     facts = [
-        ("why" if status.final else "waits", shown(status.why)),
+        ("why" if status.final else "waits", _lines(status.why)),
         ("target", shown(" ".join([spec.target.value, quoted(args)])).rstrip()),
         ("cells", _cells(status)),
         ("labels", ", ".join(f"{key}={value}" for key, value in sorted(spec.labels.items()))),
@@ -213,6 +213,11 @@ def _print_facts(status: Status) -> None:
     for name, fact in facts:
         if fact:
             put(f"  {name:<10} {fact}")
+
+
+def _lines(text: str) -> str:
+    """The end of a log has lines: each stands below the one before."""
+    return f"\n{'':<13}".join(shown(line) for line in text.splitlines())
 
 
 def _or_money(launch: LaunchRecord) -> str:
