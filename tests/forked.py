@@ -7,6 +7,7 @@ command of a name was seen to import, so that a lane which types one command pay
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -89,9 +90,7 @@ class Forks:
             try:
                 _read_all(said, until)
             except TimeoutError:
-                pid = b"".join(said[ours.fileno()]).split(b"\n")[0]
-                if pid:
-                    os.kill(int(pid), signal.SIGKILL)
+                _end(ours, b"".join(said[ours.fileno()]))
                 raise subprocess.TimeoutExpired([os.fsdecode(word) for word in args], seconds_max) from None
             finally:
                 os.close(out)
@@ -117,6 +116,16 @@ def _read_all(said: dict[int, list[bytes]], until: float) -> None:
             said[descriptor].append(data)
             if not data:
                 left.remove(descriptor)
+
+
+def _end(reply: socket.socket, heard: bytes) -> None:
+    """Kills who takes too long, as soon as it is known who that is, and waits until it is gone."""
+    while b"\n" not in heard:
+        heard += reply.recv(100)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(heard.split()[0]), signal.SIGKILL)
+    while reply.recv(100):
+        pass
 
 
 # --------------------------------------------------------------------------------------- the side of what is forked

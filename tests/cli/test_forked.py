@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,14 @@ def test_a_forked_command_is_like_one_that_is_started(user: User, line: str) -> 
 
 
 def test_a_forked_command_that_does_not_end_in_time_is_ended(user: User) -> None:
-    sleeps = ["emulator", "--", sys.executable, "-c", "import time; time.sleep(600)"]
+    """Its directory is its own: who works in it is one of those that were forked."""
     with pytest.raises(subprocess.TimeoutExpired):
-        forked.run(sleeps, user.work, user.environ(), 0.0)
+        forked.run(["emulator"], user.work, user.environ(), 0.0)
+    assert not [link for link in Path("/proc").glob("[0-9]*/cwd") if leads_to(link, user.work)]
+
+
+def leads_to(link: Path, directory: Path) -> bool:
+    try:
+        return link.readlink() == directory
+    except OSError:  # it has just ended
+        return False
