@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from outlast.container.registry import Registry, digest_of
 from tests.cli.user import User
+from tests.containers.base_image import VERSION
 from tests.containers.conftest import layers_of, raw, run_image
 from tests.containers.registry_server import Server, serving
 
@@ -156,10 +158,22 @@ def test_no_credential_is_ever_in_an_image(project: User, podman_env: dict[str, 
     assert "sesame" not in found
 
 
-def test_a_base_image_with_another_python_is_refused_before_anything_is_pushed(project: User) -> None:
-    said = project.outlast("container", "build", "train.py", "--python", "3.9")
+def test_a_base_image_with_another_python_is_refused_before_anything_is_pushed(project: User, registry: Server) -> None:
+    client = Registry(registry.host)
+    manifest = json.loads(client.get_manifest("library/python", VERSION)[0])
+    config = json.loads(client.get_blob("library/python", manifest["config"]["digest"]))
+    config["config"]["Env"] = ["PYTHON_VERSION=3.99.1"]
+    data = json.dumps(config).encode()
+    client.put_blob("library/python", digest_of(data), len(data), lambda: (data,))
+    manifest["config"] |= {"digest": digest_of(data), "size": len(data)}
+    client.put_manifest("library/python", "3.99", json.dumps(manifest).encode(), manifest["mediaType"])
 
-    assert said.code != 0
+    said = project.outlast("container", "build", "train.py", "--base-image", f"{registry.host}/library/python:3.99")
+
+    assert said.code == 2
+    assert f"has Python 3.99.1, and the packages are for Python {VERSION}" in said.err
+    assert "nothing was pushed" in said.err
+    assert "hint: `--python 3.99`" in said.err
 
 
 def test_a_tag_is_given_to_the_image_too(project: User, registry: Server) -> None:
