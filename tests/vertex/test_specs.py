@@ -21,6 +21,7 @@ from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.told import rank_in
 from outlast.errors import UsageError
 from outlast.jobs.quote_contained import quoted_contained
+from outlast.spec.machine import parse_gpus
 from outlast.spec.managing import Managing, check_tensorboard
 from outlast.spec.spec import Machine, Pool, Rented
 from outlast_emulator.discovery import document
@@ -61,6 +62,16 @@ def test_a_tpu_is_read_or_refused_with_what_there_is(text: str) -> None:
         assert error.hint
     else:
         assert found in TPUS[found.kind].slices
+
+
+@given(st.text(max_size=20) | st.from_regex(r"[0-9]{0,3}[xX]?[A-Za-z0-9-]{0,8}", fullmatch=True))
+def test_gpus_are_read_or_refused_with_how_to_write_them(text: str) -> None:
+    try:
+        count, kind = parse_gpus(text)
+    except UsageError as error:
+        assert error.hint and "--gpus" in error.hint
+    else:
+        assert parse_gpus(f"{count}x{kind}" if kind else str(count)) == (count, kind)
 
 
 @pytest.mark.parametrize(
