@@ -135,6 +135,22 @@ def test_without_a_builder_the_answer_names_one(project: User, tmp_path: Path) -
     assert "need a builder, and none is here" in said.err
 
 
+@pytest.mark.parametrize(
+    ("line", "reads"),
+    [
+        ("RUN echo COPY this", False),
+        ("copy . /x", True),
+        ("  ADD a b", True),
+        ("RUN --mount=type=bind,target=/src make", True),
+        ("ENV A=1", False),
+    ],
+)
+def test_a_recipe_that_reads_the_code_is_built_again_when_it_changes(line: str, reads: bool) -> None:
+    made = recipe(parse_reference("x"), dockerfile=f"FROM x\n{line}\n", apt_packages=["zip"], conda=b"name: x\n")
+
+    assert made.reads_code is reads
+
+
 GCLOUD = """\
 #!/bin/sh
 while [ $# -gt 1 ]; do

@@ -27,7 +27,7 @@ CONDA_PREFIX = "/opt/conda/envs/outlast"
 CONDA_BASE = "condaforge/miniforge3:latest"
 CONDA_FILE = "outlast-conda.yml"
 
-_READS_CONTEXT = re.compile(r"^\s*(?:COPY|ADD)\b", re.IGNORECASE | re.MULTILINE)
+_READS_CONTEXT = re.compile(r"^\s*(?:ONBUILD\s+)?(?:COPY|ADD)\b|\s--mount=", re.IGNORECASE | re.MULTILINE)
 
 OnLine = Callable[[str], None]
 
@@ -108,7 +108,8 @@ def build_and_push(
     """
     for name, data in made.files.items():
         (context / name).write_bytes(data)
-    with tempfile.TemporaryDirectory(prefix="outlast-build-") as scratch:
+    # Beside it, where a killed command's leavings are swept: a login may be among them.
+    with tempfile.TemporaryDirectory(prefix="build-", dir=context.parent) as scratch:
         file = Path(scratch, "Dockerfile")
         file.write_text(made.text)
         name = os.path.basename(builder)
