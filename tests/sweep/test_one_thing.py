@@ -69,6 +69,7 @@ def test_a_cell_is_named_by_its_sweep_and_its_number(swept: User) -> None:
         (("show", "lr", "--attempt", "1"), "outlast show lr.1 --attempt 1"),
         (("logs", "lr", "--attempt", "1"), "outlast logs lr.1 --attempt 1"),
         (("stop", "lr.1"), "hint: `outlast stop lr`"),
+        (("stop", "lr", "2"), "`lr.2` is a cell of sweep `lr`"),
         (("resume", "lr.1"), "hint: `outlast resume lr`"),
         (("delete", "--yes", "lr.1"), "hint: `outlast delete lr`"),
         (("resume", "lr", "--checkpoint", "2"), "`--checkpoint` would be for all its cells alike"),

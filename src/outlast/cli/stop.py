@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from outlast.cli.app import Command
 from outlast.cli.options import group_option, home_option, json_option, named_group
 from outlast.cli.outcome import end_line
 from outlast.cli.terminal import put_json, say
-from outlast.errors import EXIT_DONE, UsageError
+from outlast.errors import EXIT_DONE, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from outlast.jobs.job import Job
 
 
 @click.command("stop", cls=Command, short_help="Stop jobs: their trainers save and leave.")
@@ -22,8 +27,9 @@ def command(ctx: click.Context, jobs: tuple[str, ...], home: str | None, as_json
 
     A job that has ended stays as it ended. `outlast resume JOB` goes on.
     """
+    from outlast.jobs.find import cell_of
     from outlast.jobs.stop import stop
-    from outlast.jobs.sweep_parts import find_whole
+    from outlast.jobs.sweep_parts import find_whole, is_sweep, refuse_cell
     from outlast.jobs.world import system_world
     from outlast.results.sweep_status import with_cells
 
@@ -32,15 +38,22 @@ def command(ctx: click.Context, jobs: tuple[str, ...], home: str | None, as_json
     if not jobs:
         raise UsageError("missing argument 'JOB...'", hint="`outlast jobs --running` lists what may be stopped")
     world = system_world()
-    found = [find_whole(world, job, home, "stop") for job in jobs]  # all of them before the first is stopped
+    found: list[Job] = []
+    for job in jobs:  # all of them before the first is stopped
+        try:
+            found.append(find_whole(world, job, home, "stop"))
+        except NotFound:
+            if found and job.isdecimal() and is_sweep(found[-1]):
+                refuse_cell(cell_of(found[-1], int(job)), "stop")
+            raise
     stopped = []
-    for job in found:
-        before = job.folder.existing_head().head.state
+    for each in found:
+        before = each.folder.existing_head().head.state
         if not before.final:
-            say(f"stopping `{job.id}`: its trainer saves and leaves")
-        status = with_cells(job.folder, stop(world, job))
+            say(f"stopping `{each.id}`: its trainer saves and leaves")
+        status = with_cells(each.folder, stop(world, each))
         stopped.append(status.row())
-        say(end_line(status) if not before.final else f"{job.id} had {before.value} before; nothing runs")
+        say(end_line(status) if not before.final else f"{each.id} had {before.value} before; nothing runs")
     if as_json:
         put_json(stopped)
     return EXIT_DONE
