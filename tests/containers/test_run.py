@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from outlast.machine import container_run
 from tests.cli.user import User
 from tests.containers.conftest import podman
 
@@ -179,3 +183,26 @@ def test_what_a_killed_machine_has_left_in_the_runtime_is_swept_by_the_next_one(
     finally:
         held.close()
         podman(podman_env, "rm", "--force", f"{tmp_path.name}-held")
+
+
+def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(tmp_path: Path) -> None:
+    """By a stand-in for podman that also notes what it is told."""
+    fake = tmp_path / "podman"
+    fake.write_text(f"#!/bin/sh\n[ $1 = run ] || exit 0\nenv > {tmp_path}/env\ncat > {tmp_path}/stdin\nexit 125\n")
+    fake.chmod(0o755)
+    order = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}, "lock": str(tmp_path / "lock")}
+    order |= {"secrets": ["TOKEN"], "command": [str(fake), "run"]}
+    (tmp_path / "order.json").write_text(json.dumps(order))
+
+    done = subprocess.run(
+        [sys.executable, "-I", container_run.__file__, str(tmp_path / "order.json")],
+        env={"PATH": os.environ["PATH"], "TOKEN": SECRET},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 125
+    assert "podman could not start the container; `--container-args`" in done.stderr
+    assert json.loads((tmp_path / "stdin").read_text()) == {"TOKEN": SECRET}
+    assert SECRET not in (tmp_path / "env").read_text()

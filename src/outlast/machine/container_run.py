@@ -36,6 +36,9 @@ def main(arguments: list[str]) -> int:
     runtime = _start(order["command"], order["secrets"])
     sweep(order["runtime"])
     code = runtime.wait()
+    if code == EXIT_RUNTIME:
+        name = os.path.basename(order["runtime"])
+        os.write(2, f"outlast: {name} could not start the container; `--container-args` are its options\n".encode())
     return code if code >= 0 else 128 - code
 
 
