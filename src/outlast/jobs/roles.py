@@ -70,6 +70,7 @@ USER_MORE_PERMISSIONS = (
     "compute.instances.get",
     "compute.instances.getGuestAttributes",
     "compute.instances.getSerialPortOutput",
+    "compute.instances.reset",
     "compute.instances.setLabels",
     "compute.instances.setMetadata",
     "compute.instances.simulateMaintenanceEvent",
