@@ -142,6 +142,5 @@ def ended(cell: int, launch: int, now: float) -> SweepRow:
         step=100,
         exit_code=0,
         usd=0.01,
-        usd_by_worker={f"{launch}-0": 0.01},
         metrics=metrics,
     )
