@@ -1,18 +1,13 @@
-"""What the same people need for images, drills and a new catalog: each right is taken away in turn, and the error names it."""
+"""What the same people need for images and a new catalog: each right is taken away in turn, and the error names it."""
 
 from __future__ import annotations
-
-import os
 
 import pytest
 
 from outlast.engines.compute import image_bodies
 from outlast.errors import OutlastError
 from outlast.jobs import images, roles
-from outlast.jobs.asked import Asked
 from outlast.jobs.catalog import refresh_catalog
-from outlast.jobs.job import as_launch
-from outlast.jobs.submit import submit
 from outlast.jobs.world import World
 from outlast_emulator.testing import Running
 from tests.cloud.test_rights import ANN, ann, asked_of, taken
@@ -46,17 +41,6 @@ def refresh(world: World, emulator: Running) -> None:
     refresh_catalog(world, {}, "", lambda *_: None)
 
 
-def drill(world: World, emulator: Running) -> None:
-    """Taken away with notice, and without."""
-    asked = Asked(target="train.py", directory=os.getcwd(), on="compute", home="gs://a-home", job_id="one")
-    job = submit(world, asked).job
-    launch = as_launch(job, job.folder.read_launch(1), job.spec())
-    engine = world.engine("compute")
-    for notice_seconds in (0.0, 30.0):
-        until(lambda: engine.first_machine(launch) is not None, "its machine runs")  # type: ignore[attr-defined]
-        engine.preempt(launch, notice_seconds=notice_seconds)
-
-
 DISPENSABLE = {"compute.advice.capacityHistory"}
 """Asked for, and done without where it is refused."""
 
@@ -75,7 +59,6 @@ ACTS = {
     ),
     delete: ("compute.globalOperations.get", "compute.images.delete"),
     refresh: ("compute.acceleratorTypes.list", "compute.machineTypes.list"),
-    drill: ("compute.instances.reset", "compute.instances.simulateMaintenanceEvent"),
 }
 
 
@@ -99,7 +82,7 @@ def test_without_any_one_of_them_an_error_names_it(
     assert permission in f"{refused.value.message} {refused.value.state}", refused.value.message
 
 
-@pytest.mark.parametrize("act", [refresh, drill, delete])
+@pytest.mark.parametrize("act", [refresh, delete])
 def test_a_member_may_do_all_of_it(records: World, emulator: Running, act: object) -> None:
     act(records, emulator)  # type: ignore[operator]
     needed = {one for one in asked_of(emulator, ANN) if one.startswith("compute.")}

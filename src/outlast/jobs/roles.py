@@ -70,10 +70,8 @@ USER_MORE_PERMISSIONS = (
     "compute.instances.get",
     "compute.instances.getGuestAttributes",
     "compute.instances.getSerialPortOutput",
-    "compute.instances.reset",
     "compute.instances.setLabels",
     "compute.instances.setMetadata",
-    "compute.instances.simulateMaintenanceEvent",
     "compute.instances.stop",
     "compute.machineTypes.list",
     "compute.routers.list",
@@ -86,8 +84,8 @@ USER_MORE_PERMISSIONS = (
     "serviceusage.quotas.get",
     "serviceusage.services.use",
 )
-"""The same people: what Google's pages ask for beside that when a machine is described, and what drills, images, boots that fail,
-leaks and a new catalog take."""
+"""The same people: what Google's pages ask for beside that when a machine is described, and what images, boots that fail, leaks and
+a new catalog take."""
 
 USER_ROLE_PERMISSIONS = (*USER_PERMISSIONS, *USER_MORE_PERMISSIONS)
 """What the role is made of."""
