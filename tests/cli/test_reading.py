@@ -135,6 +135,11 @@ def test_a_damaged_checkpoint_is_exit_code_6_and_named(saved: User) -> None:
     assert said.code == 6 and any(one["problem"] for one in said.json)
 
 
+def test_pull_to_where_nothing_can_be_written_says_what_to_type(saved: User) -> None:
+    said = saved.outlast("pull", "--to", "/dev/null/x")
+    assert said.code == 4 and "/dev/null/x" in said.err and "`--to DIR`" in said.err, said.err
+
+
 def test_pull_copies_outputs_and_the_last_checkpoint_and_skips_what_is_there(saved: User) -> None:
     said = saved.outlast("pull")
     assert said.code == 0, said.err

@@ -177,4 +177,4 @@ def _translated(error: OSError, target: Path) -> OutlastError:
         return StoreFull(
             f"no space left for `{target}`", hint="`--to` another disk; what was pulled stays and is skipped then"
         )
-    return Denied(f"`{target}` cannot be written: {error.strerror}")
+    return Denied(f"`{target}` cannot be written: {error.strerror}", hint="`--to DIR`, a directory of your own")
