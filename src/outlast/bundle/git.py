@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 from outlast.errors import OutlastError, UsageError
@@ -37,6 +35,8 @@ KEPT_VARIABLES = frozenset({"GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SY
 
 
 def git_program() -> str | None:
+    import shutil  # not where there is no repository
+
     return shutil.which("git")
 
 
@@ -52,6 +52,8 @@ class Question:
     """A call of git that runs while we do something else."""
 
     def __init__(self, program: str, directory: Path, *words: str) -> None:
+        import subprocess
+
         self.directory = directory
         self._answer: bytes | None = None
         self._command = [program, *SAFE_OPTIONS, *words]
@@ -88,12 +90,14 @@ class Question:
         return answer
 
     def _answered(self) -> bytes:
+        from subprocess import TimeoutExpired
+
         if self._answer is not None:
             return self._answer
         try:
             self._answer = self._process.communicate(timeout=GIT_SECONDS_MAX)[0]
             return self._answer
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             raise OutlastError(
                 f"git has not answered for {GIT_SECONDS_MAX:.0f} s about `{self.directory}`",
                 hint="`git status` there shows whether git itself hangs",
@@ -157,6 +161,8 @@ class Dirty:
 
 
 def _refused(command: list[str], directory: Path) -> UsageError:
+    import subprocess
+
     done = subprocess.run(
         command, cwd=directory, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
     )

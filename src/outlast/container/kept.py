@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,9 +43,7 @@ class Kept:
 
     def layer(self, source: LayerSource, *, anew: bool = False) -> Layer:
         """Made, unless these inputs have been before and the bytes are still here."""
-        import tempfile  # an image that is there needs none of these
-
-        from outlast.container import leftovers
+        from outlast.container import leftovers  # an image that is there needs none of these
         from outlast.container.layer import Layer, write_layer
 
         name = f"layers/by-input/{key_of(source.name, source.key)}"
@@ -59,15 +58,14 @@ class Kept:
                 pass  # made again
         folder = self._folder("layers")
         leftovers.sweep(folder, MAKING)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=leftovers.own(MAKING), delete=False) as file:
-            try:
-                with source.members() as members:
-                    layer = write_layer(members, file)
-                file.close()
-                os.replace(file.name, self.blob(layer.digest))
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        making = folder / f"{leftovers.own(MAKING)}{threading.get_ident()}"
+        try:
+            with open(making, "wb") as file, source.members() as members:
+                layer = write_layer(members, file)
+            os.replace(making, self.blob(layer.digest))
+        except BaseException:
+            making.unlink(missing_ok=True)
+            raise
         self.made.add(layer.digest)
         self.remember(name, {"digest": layer.digest, "diff_id": layer.diff_id, "bytes": layer.bytes})
         self._sweep(folder)

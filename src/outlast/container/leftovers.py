@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from outlast.host import system
@@ -20,6 +19,8 @@ def sweep(folder: Path, prefix: str) -> None:
         if not maker.isdigit() or system.start_time(int(maker)):
             continue
         if path.is_dir():
+            import shutil
+
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from outlast.bundle.environment.declared import Declared
 from outlast.bundle.environment.interpreter import Facts, facts_of
@@ -99,6 +97,8 @@ class Equipping:
     def _resolve(
         self, declared: Declared, facts: Facts, setup: str, below: str, key: str, shelf: Shelf, here: str
     ) -> tuple[Shipped, tuple[str, ...]]:
+        from tempfile import TemporaryDirectory
+
         from outlast.bundle.environment.record import EnvironmentManifest
         from outlast.bundle.environment.resolve import Wheels, resolve
         from outlast.bundle.environment.ship import package_of
@@ -165,6 +165,8 @@ def _sweep(cache: Path) -> None:
     for path in cache.glob(f"{SCRATCH}*"):
         maker = path.name.removeprefix(SCRATCH).partition("-")[0]
         if maker.isdigit() and not system.start_time(int(maker)):
+            import shutil
+
             shutil.rmtree(path, ignore_errors=True)
 
 
