@@ -38,9 +38,19 @@ def pytest_configure(config: pytest.Config) -> None:
     # Threads of torch and numpy that wait for one another spin, on cores that other tests need: for tensors of a few numbers.
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
     requests_sent.begin(Path(scratch) / "requests")
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        take_time()
     for who in ("AUTHOR", "COMMITTER"):
         os.environ[f"GIT_{who}_NAME"] = "Test"
         os.environ[f"GIT_{who}_EMAIL"] = "test@example.invalid"
+
+
+def take_time() -> None:
+    """An example that takes a fifth of a second, or is drawn slowly, says that the machine is busy and nothing else."""
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("busy machine", settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]))
+    settings.load_profile("busy machine")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

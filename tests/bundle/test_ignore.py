@@ -60,7 +60,9 @@ def ignored_by_git(repository: Path, text: str, paths: list[str]) -> list[bool]:
     return [path in found for path in paths]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.lists(PATTERN, min_size=1, max_size=4), st.lists(PATH, min_size=1, max_size=12, unique=True))
 @example(["a/**"], ["a", "a/b", "a/b/ab"])
 @example(["**/a"], ["a", "b/a", "b/b/a/b"])

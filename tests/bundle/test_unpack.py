@@ -142,7 +142,9 @@ def test_asking_about_many_paths_is_asking_about_each(paths: list[bytes]) -> Non
     assert all_canonical(paths) == all(is_canonical(path) for path in paths)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(data=st.data())
 def test_no_listing_writes_outside(tmp_path: Path, data: st.DataObject) -> None:
     paths = data.draw(
@@ -247,7 +249,9 @@ def test_a_record_that_nobody_wrote_is_damaged(guarded: Path, document: Any) -> 
     assert not guarded.exists()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(mutation=st.integers(0, 10_000), byte=st.integers(0, 255))
 def test_a_flipped_byte_anywhere_is_damage_or_changes_nothing(tmp_path: Path, mutation: int, byte: int) -> None:
     store = MemoryStore()

@@ -156,7 +156,9 @@ def test_pages_hold_everything_once_and_in_order(emulator: Running, bucket: str,
 _NAMES = st.text(st.sampled_from("ab/é\U0010ffff\ud7ff0"), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(names=st.sets(_NAMES, max_size=12), prefix=st.text("ab/é", max_size=2), size=st.integers(1, 5), start=_NAMES)
 def test_a_paged_list_is_what_the_definition_says(
     emulator: Running, names: set[str], prefix: str, size: int, start: str

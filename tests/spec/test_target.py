@@ -146,7 +146,7 @@ def test_hostile_targets_are_refused_in_words_that_can_be_printed(project: Path,
     assert error.value.message.isprintable()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
 @given(st.text(max_size=30))
 def test_any_text_is_a_target_inside_or_an_error(project: Path, text: str) -> None:
     try:
