@@ -21,6 +21,7 @@ from outlast.results.logs import PieceKind, read_log
 from outlast.spec.spec import Drill
 from outlast_emulator.testing import Running
 
+RUNNER = "outlast-runner@emulated.iam.gserviceaccount.com"
 STEPS = 60
 PATIENCE_SECONDS = 150.0
 TRAINER = f"""
@@ -47,6 +48,9 @@ SWITCHES: dict[str, tuple[Any, ...]] = {
     "stockout_with_details": (False, True),
 }
 """What is not settled about Google, both ways."""
+
+IAM_DELAYS_SECONDS = (0.0, 120.0)
+"""What is granted is known at once, or late: by turns."""
 
 FAULTS = (
     {"method": "compute.regionInstanceGroupManagers.insert", "kind": "error", "status": 503, "times": 2},
@@ -79,8 +83,11 @@ class Schedule:
 
     def run(self, emulator: Running, world: World, directory: Path) -> Job:
         chosen = {name: self.random.choice(values) for name, values in SWITCHES.items()}
+        chosen["iam_delay_seconds"] = IAM_DELAYS_SECONDS[self.seed % 2]
         emulator.switch(**chosen)
         self.happened.append(f"switches {chosen}")
+        runner = {"email": RUNNER, "roles": ["roles/owner"]}  # known to Google as late as the switch says
+        assert emulator.call("POST", "/_emulator/iam/service-accounts", runner).status == 200
         for fault in self.random.sample(FAULTS, 2):
             emulator.fault(**fault)
             self.happened.append(f"fault {fault}")
