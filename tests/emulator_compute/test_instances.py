@@ -178,7 +178,7 @@ def test_deletes_take_the_time_that_a_switch_says(api: Api) -> None:
     operation = api.delete(f"{HERE}/vm")
     until(lambda: api.instance()["status"] == "STOPPING")
     assert api.get(operation["selfLink"].split(f"/{PROJECT}/", 1)[1])["status"] == "RUNNING"
-    assert not [line for line in api.control("GET", "ledger")["alive"] if line["kind"] == "compute.instance"]
+    until(lambda: "compute.instance" not in [line["kind"] for line in api.control("GET", "ledger")["alive"]])
 
 
 def test_the_api_notices_an_unasked_death_as_late_as_a_switch_says(api: Api) -> None:
