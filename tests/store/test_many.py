@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from outlast.store.directory import TOGETHER_MAX, DirectoryStore
+from outlast.errors import StoreUnavailable
+from outlast.store.directory import TOGETHER_BYTES_MAX, TOGETHER_MAX, DirectoryStore
 from outlast.store.disk import Disk
 from outlast.store.store import Upload
 
@@ -64,3 +67,33 @@ def test_what_fails_in_the_middle_leaves_whole_objects_and_no_litter(tmp_path: P
     assert not list((tmp_path / ".tmp~").iterdir())
     store.upload_many(uploads(2 * TOGETHER_MAX))
     assert len(list(store.list("packs/"))) == 2 * TOGETHER_MAX
+
+
+def test_what_cannot_be_made_durable_is_never_seen_and_leaves_no_litter(tmp_path: Path) -> None:
+    syncs = itertools.count()
+
+    class Worn(Disk):
+        def sync(self, file: int) -> None:
+            if next(syncs) == 7:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    DirectoryStore(tmp_path).upload("packs/first", [b""])
+    with pytest.raises(StoreUnavailable):
+        DirectoryStore(tmp_path, disk=Worn()).upload_many(uploads(TOGETHER_MAX))
+    assert [entry.key for entry in DirectoryStore(tmp_path).list("packs/")] == ["packs/first"]
+    assert not list((tmp_path / ".tmp~").iterdir())
+
+
+def test_a_large_file_does_not_wait_for_others_before_it_is_durable(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path, disk=(disk := Noted()))
+    store.upload("packs/first", [b""])
+    disk.calls.clear()
+    large = Upload("packs/large", lambda: [bytes(TOGETHER_BYTES_MAX)], TOGETHER_BYTES_MAX)
+    store.upload_many([large, *uploads(2)])
+    assert disk.calls == [
+        ("rename", "large"),
+        ("sync", "packs"),
+        ("rename", "000"),
+        ("rename", "001"),
+        ("sync", "packs"),
+    ]
