@@ -43,7 +43,7 @@ def lived(
         slots=SLOTS,
         gpus=4,
         program=PROGRAM,
-        labels={"do": do},
+        labels={"do": do, "neighbours": str(SLOTS - 1)},
         claim="c1",
         rank=rank,
     )

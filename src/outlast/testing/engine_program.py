@@ -47,10 +47,13 @@ def boot(directory: Path, on_up: Callable[[], None] = lambda: None) -> int:
         _event(told, "spare", os.getpid())
         return EXIT_AGENT_SPARE
     if what == "alone" and told.rank == 0 and told.boot < int(number):
+        _wait_for_neighbours(told, int(told.labels.get("neighbours", "0")))
         os.kill(os.getppid(), signal.SIGKILL)
         SYSTEM.sleep(SECONDS_MAX)
     if what == "stray":
         _start_stray(told)
+    if "neighbours" in told.labels:
+        _event(told, "up", os.getpid())
     if what in ("wait", "stray", "leave", "spare", "alone"):
         return _wait(paths, told, leaves=what in ("leave", "alone"))
     return EXIT_AGENT_DONE
@@ -74,6 +77,15 @@ def _wait(paths: MachineDir, told: Assignment, *, leaves: bool) -> int:
     return 1
 
 
+def _wait_for_neighbours(told: Assignment, count: int) -> None:
+    """Until so many others of the launch are up."""
+    store, give_up_at = open_store(told.home), SYSTEM.monotonic() + SECONDS_MAX
+    while sum(1 for one in store.list(f"{told.launch_id}.events/") if one.key.endswith("-up")) < count:
+        if SYSTEM.monotonic() >= give_up_at:
+            return
+        SYSTEM.sleep(LOOK_SECONDS)
+
+
 def _start_stray(told: Assignment) -> None:
     """A process that has left the machine's session and group, as a daemon does."""
     child = subprocess.Popen(
@@ -83,5 +95,5 @@ def _start_stray(told: Assignment) -> None:
 
 
 def _event(told: Assignment, what: str, process: int) -> None:
-    key = f"{told.launch_id}.events/{SYSTEM.now():020.6f}-{what}"
+    key = f"{told.launch_id}.events/{SYSTEM.now():020.6f}-{told.rank}-{what}"
     open_store(told.home).put(key, f"{what} {told.machine} {process} {SYSTEM.monotonic():.9f}".encode())
