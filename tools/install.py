@@ -12,7 +12,10 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -27,6 +30,8 @@ CENSUS = ROOT / "build" / "census"
 
 PYTHON_MIN = (3, 10)
 DEBIAN_SECONDS_MAX = 600
+SYSTEMD = Path("/run/systemd/system")
+"""There where systemd runs, by its own documentation."""
 
 LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
@@ -109,27 +114,54 @@ def install_census() -> None:
 
 def install_debian() -> None:
     """Debian packages, where this may be done; elsewhere the missing ones are named."""
-    missing = [package for package, command in debian_packages() if shutil.which(command) is None]
+    missing = [
+        one for one in debian_packages() if shutil.which(one.command, path=f"{os.environ['PATH']}:/usr/sbin") is None
+    ]
     if not missing:
         return
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", *missing]
-    if os.geteuid() != 0:
-        command = ["sudo", "-n", *command]
-    allowed = shutil.which("apt-get") is not None and (os.geteuid() == 0 or sudo_is_free())
-    if not allowed:
-        print(f"note: not installed: {', '.join(missing)}; tests that need them will fail", file=sys.stderr)
-        print(f"hint: `sudo apt-get install {' '.join(missing)}`", file=sys.stderr)
+    names = [one.name for one in missing]
+    if shutil.which("apt-get") is None or not (os.geteuid() == 0 or sudo_is_free()):
+        print(f"note: not installed: {', '.join(names)}; tests that need them will fail", file=sys.stderr)
+        print(f"hint: `sudo apt-get install {' '.join(names)}`", file=sys.stderr)
         return
-    print(f"Installing Debian packages: {', '.join(missing)}", file=sys.stderr)
+    print(f"Installing Debian packages: {', '.join(names)}", file=sys.stderr)
+    with no_services([service for one in missing for service in one.services]):
+        as_root(["apt-get", "install", "--yes", "--no-install-recommends", *names])
+
+
+@contextmanager
+def no_services(services: list[str]) -> Iterator[None]:
+    """They begin neither now nor at the next boot: nobody who runs tests has asked for a server."""
+    if not services or not SYSTEMD.exists():
+        yield
+        return
+    as_root(["systemctl", "mask", "--runtime", *services])
+    try:
+        yield
+    finally:
+        as_root(["systemctl", "unmask", "--runtime", *services])
+    as_root(["systemctl", "disable", *services])
+
+
+def as_root(command: list[str]) -> None:
     environment = {**ENVIRONMENT, "DEBIAN_FRONTEND": "noninteractive"}
+    command = command if os.geteuid() == 0 else ["sudo", "-n", *command]
     subprocess.run(command, check=True, env=environment, timeout=DEBIAN_SECONDS_MAX, stdout=sys.stderr)
 
 
-def debian_packages() -> list[tuple[str, str]]:
-    """(package, the command by which it is recognised) of requirements/debian.txt."""
+class DebianPackage(NamedTuple):
+    name: str
+    command: str
+    """By which it is recognised."""
+
+    services: list[str]
+
+
+def debian_packages() -> list[DebianPackage]:
+    """Those of requirements/debian.txt."""
     lines = (REQUIREMENTS / "debian.txt").read_text().splitlines()
-    pairs = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    return [(package, command) for package, command in pairs]
+    words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    return [DebianPackage(name, command, services) for name, command, *services in words]
 
 
 def sudo_is_free() -> bool:

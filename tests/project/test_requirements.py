@@ -57,15 +57,36 @@ def test_an_installation_is_repeated_only_when_what_asked_for_it_has_changed(
     assert not install.Stamp(tmp_path / "stamp", [asked]).is_current()
 
 
+MISSING = install.DebianPackage("surely-missing", "a-command-that-nobody-has", ["one.service"])
+
+
 def test_without_the_right_to_install_missing_packages_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(install, "debian_packages", lambda: [("surely-missing", "a-command-that-nobody-has")])
+    monkeypatch.setattr(install, "debian_packages", lambda: [MISSING])
     monkeypatch.setattr(install.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(install, "sudo_is_free", lambda: False)
     install.install_debian()
     assert "surely-missing" in capsys.readouterr().err
 
 
+def test_the_services_of_a_package_begin_neither_now_nor_at_the_next_boot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    typed: list[str] = []
+    monkeypatch.setattr(install, "debian_packages", lambda: [MISSING])
+    monkeypatch.setattr(install, "as_root", lambda command: typed.append(" ".join(command)))
+    monkeypatch.setattr(install, "SYSTEMD", tmp_path)
+    monkeypatch.setattr(install.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(install.shutil, "which", lambda name, path=None: None if name == MISSING.command else name)
+    install.install_debian()
+    assert typed == [
+        "systemctl mask --runtime one.service",
+        "apt-get install --yes --no-install-recommends surely-missing",
+        "systemctl unmask --runtime one.service",
+        "systemctl disable one.service",
+    ]
+
+
 def test_every_debian_package_has_a_command_by_which_it_is_recognised() -> None:
-    assert all(package and command for package, command in install.debian_packages())
+    assert all(one.name and one.command for one in install.debian_packages())
