@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,10 @@ class Database:
     def after_commit(self, call: Callable[[], None]) -> None:
         """For what must not happen before the transaction has: a file is removed when no row names it any more."""
         self._after.append(call)
+
+    def held(self) -> AbstractContextManager[object]:
+        """For several reads of one moment: nobody writes meanwhile."""
+        return self._lock
 
     def rows(self, question: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with self._lock:

@@ -49,8 +49,15 @@ SWITCHES: dict[str, tuple[Any, ...]] = {
 }
 """What is not settled about Google, both ways."""
 
-IAM_DELAYS_SECONDS = (0.0, 120.0)
-"""What is granted is known at once, or late: by turns."""
+BY_TURNS: dict[str, tuple[object, object]] = {
+    "iam_delay_seconds": (0.0, 120.0),
+    "serial_after_stop": (True, False),
+    "quota_refused_at_once": (False, True),
+    "zone_change_with_flexibility": (True, False),
+    "notice_with_gpus": (True, False),
+    "instance_admin_manages_groups": (True, False),
+}
+"""The others, by the seed's digits in base two."""
 
 FAULTS = (
     {"method": "compute.regionInstanceGroupManagers.insert", "kind": "error", "status": 503, "times": 2},
@@ -83,7 +90,7 @@ class Schedule:
 
     def run(self, emulator: Running, world: World, directory: Path) -> Job:
         chosen = {name: self.random.choice(values) for name, values in SWITCHES.items()}
-        chosen["iam_delay_seconds"] = IAM_DELAYS_SECONDS[self.seed % 2]
+        chosen |= {name: values[self.seed >> place & 1] for place, (name, values) in enumerate(BY_TURNS.items())}
         emulator.switch(**chosen)
         self.happened.append(f"switches {chosen}")
         runner = {"email": RUNNER, "roles": ["roles/owner"]}  # known to Google as late as the switch says

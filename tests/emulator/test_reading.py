@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import threading
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from outlast_emulator.storage.contents import Contents
 from outlast_emulator.storage.listing import successor
 from outlast_emulator.testing import Running
 
@@ -220,3 +222,27 @@ def test_a_list_of_a_bucket_that_is_not_there_is_404(emulator: Running) -> None:
 
     assert answer.status == 404
     assert answer.json()["error"]["errors"][0]["reason"] == "notFound"
+
+
+@pytest.mark.parametrize("path", ["/storage/v1/b/{}/o/head?alt=media", "/{}/head"], ids=["json", "xml"])
+def test_an_object_that_is_replaced_while_it_is_read_is_not_missing(
+    emulator: Running, bucket: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emulator.fault("storage.buckets.patch", "error", status=503, times=1)  # not calm: each request has a thread
+    emulator.put(bucket, "head", b"old")
+    original = Contents.slice
+    writers: list[threading.Thread] = []
+
+    def replaced_meanwhile(self: Contents, *of: Any) -> Any:
+        writers.append(threading.Thread(target=emulator.put, args=(bucket, "head", b"new")))
+        writers[-1].start()
+        writers[-1].join(0.5)  # whoever may write now has written
+        return original(self, *of)
+
+    monkeypatch.setattr(Contents, "slice", replaced_meanwhile)
+    answer = emulator.call("GET", path.format(bucket))
+    monkeypatch.undo()
+    for writer in writers:
+        writer.join()
+    assert (answer.status, answer.body) == (200, b"old")
+    assert emulator.call("GET", path.format(bucket)).body == b"new"

@@ -67,11 +67,15 @@ class JsonCopies:
             raise invalid(f"Invalid generation of the source object {name}.") from error
 
     def copy(self, request: Request) -> Response:
-        source, fields = self._copied(request)
-        return answer(object_resource(self._linked(request, source, fields), self._emulator.url))
+        with self._objects.held():
+            source, fields = self._copied(request)
+            return answer(object_resource(self._linked(request, source, fields), self._emulator.url))
 
     def rewrite(self, request: Request) -> Response:
-        source, fields = self._copied(request)
+        with self._objects.held():
+            return self._rewritten(request, *self._copied(request))
+
+    def _rewritten(self, request: Request, source: Stored, fields: dict[str, Any]) -> Response:
         token = request.query("rewriteToken")
         done = self._done(request, source, token) if token else 0
         per_call = self._bytes_per_call(request, source, fields)

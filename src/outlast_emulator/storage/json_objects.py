@@ -12,6 +12,7 @@ from outlast_emulator.storage.conditions import asked
 from outlast_emulator.storage.json_upload import check_known
 from outlast_emulator.storage.resources import departed_resource, etag, object_resource
 from outlast_emulator.storage.settable import OBJECT, patched, settable
+from outlast_emulator.storage.stored import Stored
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
@@ -34,7 +35,10 @@ class JsonObjects:
                 raise required("generation")
             self._storage.buckets.find(bucket)
             return answer(departed_resource(self._objects.departed(bucket, name, generation), self._emulator.url))
-        stored = self._objects.get(bucket, name, asked(request), generation)
+        with self._objects.held():
+            return self._read(request, self._objects.get(bucket, name, asked(request), generation))
+
+    def _read(self, request: Request, stored: Stored) -> Response:
         tag = etag(stored.generation, stored.metageneration)
         if request.headers.get("if-none-match", "").strip('"') == tag:
             return Response(304, headers={"etag": tag})

@@ -9,7 +9,7 @@ from email.utils import formatdate
 
 from outlast_emulator.errors import ApiError
 from outlast_emulator.request import Request
-from outlast_emulator.response import Response, pieces
+from outlast_emulator.response import FileSlice, Response, pieces
 from outlast_emulator.storage.objects import Objects
 from outlast_emulator.storage.resources import crc32c_text, etag, md5_text
 from outlast_emulator.storage.stored import Stored
@@ -23,7 +23,7 @@ def download(objects: Objects, stored: Stored, request: Request) -> Response:
         # Google undoes the encoding and forgets about ranges: the length of what comes out is not known.
         headers["warning"] = "214 UploadServer gunzipped"
         del headers["content-encoding"]
-        return Response(200, _gunzipped(objects, stored), headers)
+        return Response(200, _gunzipped(objects.open(stored)), headers)
     wanted = byte_range(request.headers.get("range", ""), stored.size)
     headers["accept-ranges"] = "bytes"
     if wanted is None:
@@ -90,8 +90,7 @@ def _takes_gzip(request: Request) -> bool:
     return "gzip" in request.headers.get("accept-encoding", "").lower()
 
 
-def _gunzipped(objects: Objects, stored: Stored) -> Iterable[bytes]:
-    body = objects.open(stored)
+def _gunzipped(body: bytes | FileSlice) -> Iterable[bytes]:
     inflater = zlib.decompressobj(wbits=31)
     try:
         for piece in pieces(body):

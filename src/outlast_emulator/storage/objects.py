@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -58,12 +59,16 @@ class Objects:
         conditions.check(stored.generation, stored.metageneration, reading=True)
         return stored
 
+    def held(self) -> AbstractContextManager[object]:
+        """So long nobody replaces an object: what was found can be opened."""
+        return self._database.held()
+
     def peek(self, bucket: str, name: str) -> Stored | None:
         """The object, if it is there, without conditions."""
         return self._find(bucket, name)
 
     def open(self, stored: Stored, start: int = 0, length: int | None = None) -> bytes | FileSlice:
-        """A part of its bytes, for an answer's body; 404 if it was replaced since it was read."""
+        """A part of its bytes, for an answer's body; 404 if it was replaced since it was found (see `held`)."""
         end = stored.size if length is None else min(stored.size, start + length)
         try:
             return self._contents.slice(stored.content, bool(stored.inline), start, max(0, end - start))

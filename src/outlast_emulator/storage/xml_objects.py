@@ -28,7 +28,10 @@ class XmlObjects:
         self._storage = emulator.storage
 
     def get(self, request: Request) -> Response:
-        stored = self._find(request)
+        with self._storage.objects.held():
+            return self._read(request, self._find(request))
+
+    def _read(self, request: Request, stored: Stored) -> Response:
         if request.verb == "HEAD":
             # An answer to HEAD has the length of what GET would send.
             return Response(200, b"", {**headers.read(stored), "content-length": str(stored.size)})
