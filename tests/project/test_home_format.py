@@ -21,7 +21,7 @@ STORED = [value for value in vars(records).values() if dataclasses.is_dataclass(
 STORED += [value for value in vars(spec).values() if dataclasses.is_dataclass(value)]
 STORED += [value for value in vars(zone_records).values() if dataclasses.is_dataclass(value)]
 STORED += [value for value in vars(sweep_records).values() if dataclasses.is_dataclass(value)]
-PARSERS = ("index_parts", "cell_id", "cell_parts", "claim_parts", "_turn", "job", "dataclass")
+PARSERS = ("index_parts", "cell_id", "cell_parts", "claim_parts", "worker_of", "_turn", "job", "dataclass")
 CLOSED_SETS = [records.State, records.Cause, spec.TargetKind]
 
 

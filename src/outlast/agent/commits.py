@@ -1,4 +1,4 @@
-"""What the trainer saved, committed: uploaded by the mirror, then named by head, then what that replaced is removed."""
+"""What the trainer saved, committed: uploaded by the mirror, its metrics sealed, then named by head; then what that replaced is removed."""
 
 from __future__ import annotations
 
@@ -93,6 +93,7 @@ class Commits(Pulse):
         if self.pending is None:
             return
         saved, manifest = self.pending
+        self._seal_metrics()
         before = self.at.head
         first = before.attempts[str(self.number)].committed_step is None
         seconds = self._seconds()
@@ -104,6 +105,10 @@ class Commits(Pulse):
             self.mirror.sweep(self.at.head)
         writes = self.folder.store.billed_writes - self._writes_at_upload
         self._commit_at = self.clock.monotonic() + min(COMMIT_SECONDS_MAX, WRITE_SECONDS * writes)
+
+    def _seal_metrics(self) -> None:
+        """Before head names the checkpoint: nobody runs its steps again, and what they logged must not go with the machine."""
+        self.metrics.finish()
 
     def _write_outputs(self) -> str:
         outputs = self.child.outputs()

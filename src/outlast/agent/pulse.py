@@ -27,7 +27,8 @@ class Pulse(Standing):
         self, folder: Folder, fence: Fence, claim: Claim, spec: Spec, launch: LaunchRecord, child: Child, clock: Clock
     ) -> None:
         super().__init__(folder, fence, claim, spec, launch, child, clock)
-        self.streams = [Stream(folder, child, name, self.number, self.place.rank) for name in ("log", "metrics")]
+        log, self.metrics = (Stream(folder, child, name, self.number, self.place.rank) for name in ("log", "metrics"))
+        self.streams = (log, self.metrics)
         self.worker_exit: WorkerExit | None = None
         self._beat_seconds = min(BEAT_SECONDS, max(BEAT_SECONDS_MIN, BEAT_POLLS * folder.store.poll_seconds))
         self._beaten_at = self._bell_at = clock.monotonic()

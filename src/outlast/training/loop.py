@@ -187,6 +187,7 @@ class Loop:
 
     def build(self, *, complete: bool = False, stopped: bool = False) -> Save:
         here = self.context
+        metrics.flush(here, wait=True)  # a save has all that was logged before it
         folder, values, _ = self.pending or (None, {}, False)
         encoded = encode_state(
             loop=self.name,

@@ -18,6 +18,8 @@ class Results(Check):
         if head["state"] == "succeeded":
             self._check_files(head["checkpoints"][-1]["name"], self.world.training.everything(self.options.steps))
             self._check_files(head["outputs"], self.world.training.outputs(self.options.steps))
+            if not self.world.deleted and not self.world.chaos.damaged:
+                self._check_metrics(head["attempt"])
         if head["outputs"] and not self.world.chaos.damaged:
             self._check_published(head["outputs"])
         for (attempt, rank, machine), lives in self.world.truth.written.items():
@@ -44,6 +46,19 @@ class Results(Check):
                 self.violated(
                     f"{name}: `{path}` holds {found.get(path)!r}, an uninterrupted training {expected.get(path)!r}"
                 )
+
+    def _check_metrics(self, attempts: int) -> None:
+        """A step that was committed is not run again: what it logged is kept, whatever has become of its machine."""
+        kept: set[int] = set()
+        for attempt in range(1, attempts + 1):
+            prefix = f"{self.world.keys.root}attempts/{attempt:06d}/metrics/0/"
+            data = b"".join(
+                self.world.bucket.peek(entry.key) or b"" for entry in self.world.bucket.list(prefix, "", None)
+            )
+            kept.update(json.loads(line)["step"] for line in data.split(b"\n") if line.endswith(b"}"))
+        lost = sorted(set(range(1, self.options.steps + 1)) - kept)
+        if lost:
+            self.violated(f"what steps {lost} logged is lost, and nobody will run them again")
 
     def _check_published(self, name: str) -> None:
         root = f"{self.world.keys.root}outputs/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from outlast.agent.commits import Commits
 from outlast.agent.streams import Stream
 from outlast.errors import PreconditionFailed
 from outlast.testing.simulation.planted.plant import ISSUE, REFERENCE, around, plant
@@ -33,6 +34,10 @@ def _unfinished(original: Any, self: Stream) -> None:
     return
 
 
+def _metrics_later(original: Any, self: Commits) -> None:
+    """They wait for their own time: a machine that dies before it takes along what committed steps have logged."""
+
+
 def _dropped_early(original: Any, self: Stream, total: int) -> None:
     """The spool is given back before its bytes are sealed."""
     self.child.stream_drop(self.name, total)
@@ -52,6 +57,12 @@ ALL = (
         "logs are sealed before head is final",
         REFERENCE,
         (Stream, "finish", around(Stream.finish, _unfinished)),
+    ),
+    plant(
+        "metrics sealed after their checkpoint",
+        "what a committed step has logged is kept",
+        ISSUE,
+        (Commits, "_seal_metrics", around(Commits._seal_metrics, _metrics_later)),
     ),
     plant(
         "spool dropped before it is sealed",
