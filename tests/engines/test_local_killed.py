@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -19,6 +20,7 @@ from outlast.engines.local.bell import Bell
 from outlast.engines.local.capacity import Capacity
 from outlast.engines.local.engine import LocalEngine
 from outlast.engines.local.layout import LocalDir, Order, encode_order
+from outlast.engines.local.life import FAILED_BOOTS_MAX
 from outlast.engines.local.supervisor import Supervisor
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
@@ -114,22 +116,30 @@ def test_a_machine_that_ended_while_there_was_no_supervisor_is_replaced(place: P
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_killed_at_random_moments_all_launches_end(place: Place, seed: int) -> None:
-    """Supervisors, inits and agents, one after another, while twelve launches wait for a word."""
+    """Supervisors, inits and agents, one after another, while twelve launches wait for a word.
+
+    Of one launch two machines at most: three that die before they are up end it, which is another promise.
+    """
     random = Random(seed)
     engine = place.engine()
     launches = [place.launch("wait") for _ in range(12)]
     for launch in launches:
         engine.start(launch)
     paths = local_dir(place)
+    struck: Counter[str] = Counter()
     for _ in range(12):
         SYSTEM.sleep(random.uniform(0.0, 0.05))  # a random moment, not a synchronisation
         kind = random.choice(["supervisor", "init", "agent"])
-        machines = [one for launch in launches for one in paths.newest_machines(launch.id).values()]
+        spared = [launch for launch in launches if struck[launch.id] < FAILED_BOOTS_MAX - 1]
+        machines = [(launch.id, one) for launch in spared for one in paths.newest_machines(launch.id).values()]
         if kind == "supervisor":
             victim = supervisor_of(place.scratch / "user")
+        elif machines:
+            launch_id, machine = random.choice(machines)
+            victim = Process.read(files.read_json(machine.init if kind == "init" else machine.agent))
+            struck[launch_id] += 1
         else:
-            documents = [files.read_json(one.init if kind == "init" else one.agent) for one in machines]
-            victim = Process.read(random.choice(documents)) if documents else None
+            victim = None
         if victim is not None:
             victim.send(signal.SIGKILL)
         engine.state(random.choice(launches))
@@ -139,7 +149,8 @@ def test_whatever_is_killed_at_random_moments_all_launches_end(place: Place, see
     for launch in launches:
         place.let_go(launch)
     until(lambda: all(ended(engine, launch) for launch in launches), "all ended")
-    assert all(engine.state(launch).condition is Condition.ABSENT for launch in launches)
+    states = [engine.state(launch) for launch in launches]
+    assert all(state.condition is Condition.ABSENT for state in states), states
     assert all(place.events(launch, "done") for launch in launches)
 
 
