@@ -14,9 +14,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from outlast.bundle.listing import DIGEST_FORM, File, Place, digest_of, problem_of
-from outlast.errors import Damaged, KeyMissing, NewerFormat
+from outlast.errors import Damaged, KeyMissing
 from outlast.folder import layout
-from outlast.spec.record import FORMAT, RECORD_BYTES_MAX
+from outlast.spec.record import FORMAT, parse
 from outlast.store.store import Store
 
 PACKS_MAX = 10_000
@@ -104,20 +104,8 @@ def _document(store: Store, key: str) -> dict[str, Any]:
 
 
 def _parsed(data: bytes, key: str) -> dict[str, Any]:
-    if len(data) > RECORD_BYTES_MAX:
-        raise Damaged(f"`{key}` is {len(data):,} bytes long, no record is")
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Damaged(f"`{key}` is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise Damaged(f"`{key}` holds a {type(document).__name__}, not a record")
-    version = document.get("format")
-    if type(version) is not int:
-        raise Damaged(f"`{key}` names no format")
-    if version > FORMAT:
-        raise NewerFormat(f"`{key}` has format {version}, this outlast knows up to {FORMAT}", hint="update outlast")
-    unknown = document.keys() - {"format", "packs", "files", "parent", "removed"}
+    document = parse(data, key)
+    unknown = document.keys() - {"packs", "files", "parent", "removed"}
     if unknown:
         raise Damaged(f"`{key}` is damaged: it has an unknown field `{min(unknown)[:80]}`")
     return document

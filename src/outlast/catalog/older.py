@@ -9,8 +9,6 @@ from outlast.errors import UsageError
 from outlast.spec.managing import Managing
 from outlast.spec.names import shown
 
-SHUT_DOWN = "AI Platform was shut down on 2025-01-31"
-
 
 @dataclass(frozen=True)
 class Meant:

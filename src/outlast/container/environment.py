@@ -46,14 +46,7 @@ class _LayerSite(Site):
         super().__init__(Path(places.ENVIRONMENT), manifest.python_version, "python3")
         self.members: dict[str, Member] = {}
 
-    def _write(self, target: str, archive: Archive, name: str, *, is_script: bool) -> None:
-        if is_script:
-            data = b"".join(archive.chunks(name))
-            begin, newline, rest = data.partition(b"\n")
-            if begin.startswith(b"#!python"):
-                data = self._shebang() + (rest if newline else b"")
-            self._replace(target, data, 0o755)
-            return
+    def _write(self, target: str, archive: Archive, name: str) -> None:
         path = target.lstrip("/").encode(errors="surrogateescape")
         mode = 0o755 if archive.executable(name) else 0o644
         size = archive.members[name].file_size

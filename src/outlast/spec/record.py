@@ -31,14 +31,23 @@ def encode(record: Any) -> bytes:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     try:
         return text.encode() + b"\n"
-    except (
-        UnicodeEncodeError
-    ):  # bytes of somebody's that are no UTF-8, as Python holds them: only JSON's own escapes do
+    except UnicodeEncodeError:
+        # Bytes of somebody's that are no UTF-8, as Python holds them: only JSON's own escapes do.
         return json.dumps(document, sort_keys=True, separators=(",", ":")).encode() + b"\n"
 
 
 def decode(cls: type[T], data: bytes, key: str) -> T:
     """The record in `data`; `Damaged` or `NewerFormat`, naming `key`, if it is anything else."""
+    document = parse(data, key)
+    try:
+        kind: Any = cls
+        return typing.cast(T, _reader(kind)(document, 0))
+    except Wrong as error:
+        raise Damaged(f"`{key}` is damaged: {cls.__name__}{error.where}{error.what}") from error
+
+
+def parse(data: bytes, key: str) -> dict[str, Any]:
+    """A record's fields, of a format that is known here; nothing else is checked yet."""
     if len(data) > RECORD_BYTES_MAX:
         raise Damaged(f"`{key}` is {len(data):,} bytes long, no record is")
     try:
@@ -48,15 +57,11 @@ def decode(cls: type[T], data: bytes, key: str) -> T:
     if not isinstance(document, dict):
         raise Damaged(f"`{key}` holds a {type(document).__name__}, not a record")
     version = document.pop("format", None)
-    if not isinstance(version, int) or isinstance(version, bool):
+    if type(version) is not int:
         raise Damaged(f"`{key}` names no format")
     if version > FORMAT:
         raise NewerFormat(f"`{key}` has format {version}, this outlast knows up to {FORMAT}", hint="update outlast")
-    try:
-        kind: Any = cls
-        return typing.cast(T, _reader(kind)(document, 0))
-    except Wrong as error:
-        raise Damaged(f"`{key}` is damaged: {cls.__name__}{error.where}{error.what}") from error
+    return document
 
 
 _AS_IT_IS = frozenset({str, int, float, bool, type(None)})

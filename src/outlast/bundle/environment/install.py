@@ -47,10 +47,10 @@ class Site:
                 continue
             if name.startswith(archive.data):
                 target, is_script = self._target(archive, name)
-                self._write(target, archive, name, is_script=is_script)
+                (self._write_script if is_script else self._write)(target, archive, name)
                 written.append(os.path.relpath(target, packages))
             else:
-                self._write(f"{packages}/{name}", archive, name, is_script=False)
+                self._write(f"{packages}/{name}", archive, name)
                 written.append(name)
         written += self._entry_points(archive)
         folder = f"{packages}/{archive.dist_info}"
@@ -76,14 +76,14 @@ class Site:
             raise Damaged(f"the wheel `{archive.wheel}` is not installed: `{name[:80]}` would replace the interpreter")
         return str(target), kind == "scripts"
 
-    def _write(self, target: str, archive: Archive, name: str, *, is_script: bool) -> None:
-        if is_script:
-            data = b"".join(archive.chunks(name))
-            begin, newline, rest = data.partition(b"\n")
-            if begin.startswith(b"#!python"):
-                data = self._shebang() + (rest if newline else b"")
-            self._replace(target, data, 0o755)
-            return
+    def _write_script(self, target: str, archive: Archive, name: str) -> None:
+        data = b"".join(archive.chunks(name))
+        begin, _, rest = data.partition(b"\n")
+        if begin.startswith(b"#!python"):
+            data = self._shebang() + rest
+        self._replace(target, data, 0o755)
+
+    def _write(self, target: str, archive: Archive, name: str) -> None:
         handle = self._create(target, 0o755 if archive.executable(name) else 0o644)
         try:
             for chunk in archive.chunks(name):
