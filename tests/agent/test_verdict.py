@@ -40,6 +40,13 @@ def test_a_bug_ends_the_job_unless_it_has_retries() -> None:
     assert verdict(1, retries=2, head=once) == (Cause.FAILED, Next.SAME_MACHINE, None)
 
 
+@pytest.mark.parametrize(
+    ("code", "words"), [(1, "exited with 1"), (139, "was ended by SIGSEGV"), (200, "exited with 200")]
+)
+def test_a_signal_is_told_by_its_name_and_any_other_code_as_it_is(code: int, words: str) -> None:
+    assert judge(Exit(code), told=None, stalled=False, retries=0, head=HEAD).reason == f"the trainer {words}"
+
+
 def test_judging_the_same_attempt_again_after_a_restart_of_the_agent_says_the_same() -> None:
     judged = replace(HEAD, attempts={"1": Attempt(1, 0.0, cause=Cause.FAILED)})
     assert verdict(1, retries=1, head=judged) == verdict(1, retries=1)

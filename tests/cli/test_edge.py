@@ -98,3 +98,20 @@ def test_an_error_has_its_parts_in_order() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == "error: no `a100` in `zone`\n  job `x` is saved\n\nhint: `outlast resume x`\n"
     assert tell is not None and NoCapacity.exit_code == 5
+
+
+def test_an_interrupt_while_modules_are_still_imported_is_no_trace(user: User) -> None:
+    program = (
+        "import sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'outlast.cli.edge': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+        "sys.argv = ['outlast', 'config']\n"
+        "from outlast.cli import main\n"
+        "sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=user.environ(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")

@@ -37,7 +37,11 @@ def test_before_it_starts_it_says_where_with_what_and_how_to_stop_it(user: User)
 
 
 @pytest.mark.parametrize(
-    ("script", "code", "words"), [("import sys; sys.exit(3)", 1, "failed with exit code 3"), ("1/0", 1, "failed")]
+    ("script", "code", "words"),
+    [
+        ("import sys; sys.exit(3)", 1, "failed with exit code 3 after "),
+        ("import os; os.kill(os.getpid(), 11)", 1, "failed (the trainer was ended by SIGSEGV) after "),
+    ],
 )
 def test_a_script_that_fails_is_exit_code_1(user: User, script: str, code: int, words: str) -> None:
     user.write("train.py", script)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import signal
 
 from outlast.agent.child import Exit, Reason
 from outlast.dataclass import dataclass
@@ -70,11 +71,10 @@ def judge(
 
 
 def _bug(exit: Exit, retries: int, head: Head) -> Verdict:
-    said = (
-        f"the trainer was ended by signal {exit.code - 128}"
-        if exit.code > 128
-        else f"the trainer exited with {exit.code}"
-    )
+    try:
+        said = f"the trainer was ended by {signal.Signals(exit.code - 128).name}"
+    except ValueError:  # no signal has this number
+        said = f"the trainer exited with {exit.code}"
     # The attempt being judged is not counted: an agent that was restarted judges it a second time.
     earlier = [one for number, one in head.attempts.items() if int(number) < head.attempt and one.launch == head.launch]
     failed = sum(1 for one in earlier if one.cause is Cause.FAILED)

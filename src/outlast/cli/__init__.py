@@ -8,8 +8,21 @@ import sys
 GARBAGE_MAX = 100_000
 
 
+EXIT_INTERRUPTED = 130
+"""As in `errors`, which is not imported yet when it is needed here."""
+
+
 def main() -> int:
-    """The console script. A help page is a file, and printing it imports nothing."""
+    """The console script."""
+    try:
+        return _run()
+    except KeyboardInterrupt:  # while modules were imported, before or behind what sees to it everywhere else
+        os.write(2, b"interrupted\n")
+        return EXIT_INTERRUPTED
+
+
+def _run() -> int:
+    """A help page is a file, and printing it imports nothing."""
     if sys.stdout is not None and sys.stderr is not None:
         try:
             if _is_printed(sys.argv[1:]):

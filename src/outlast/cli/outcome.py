@@ -12,6 +12,9 @@ from outlast.cli.words import count, duration, money
 if TYPE_CHECKING:
     from outlast.results.status import Status
 
+EXIT_CODE_MAX = 128
+"""Above it a process was ended by a signal, which `why` names."""
+
 
 def end_line(status: Status, runs: str = "") -> str:
     """`mnist-7f3a succeeded after 4 min 12 s: $0, 2 preemptions, 14 s lost, nothing runs`. `runs`: why something may."""
@@ -21,8 +24,8 @@ def end_line(status: Status, runs: str = "") -> str:
         return f"{status.job} is {state}"
     # What is lost is a part of this: both count from where the first attempt began, and not while the job lay stopped.
     seconds = status.goodput.total if status.head.attempts else ended_at(status) - status.launch.launched_at
-    code = f" with exit code {status.head.exit_code}" if status.head.exit_code else ""
-    why = f" ({shown(status.why)})" if status.why else ""
+    code = exit_words(status)
+    why = f" ({shown(status.why)})" if status.why and not _says_the_code_alone(status) else ""
     lost_seconds = status.goodput.lost + status.goodput.waiting
     facts = [
         money(status.cost_usd) + _under_on_demand(status),
@@ -31,6 +34,19 @@ def end_line(status: Status, runs: str = "") -> str:
         runs or "nothing runs",
     ]
     return f"{status.job} {state}{code}{why} after {duration(seconds)}: {', '.join(facts)}"
+
+
+def exit_words(status: Status) -> str:
+    """` with exit code 7`, of a trainer that failed by itself; of others it says nothing that their state does not."""
+    code = status.head.exit_code
+    return f" with exit code {code}" if status.state == "failed" and code and code <= EXIT_CODE_MAX else ""
+
+
+def _says_the_code_alone(status: Status) -> bool:
+    from outlast.folder.records import Cause
+
+    last = status.attempts[-1][1].cause if status.attempts else None
+    return last is Cause.FAILED and exit_words(status) != ""
 
 
 def _under_on_demand(status: Status) -> str:

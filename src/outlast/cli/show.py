@@ -16,6 +16,7 @@ from outlast.cli.links import print_links
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.machine_words import hourly_words, machine_words
 from outlast.cli.options import cell_argument, home_option, job_argument, json_option, whole
+from outlast.cli.outcome import exit_words
 from outlast.cli.pictures import print_metrics, print_timeline
 from outlast.cli.table import render
 from outlast.cli.terminal import paint, put, put_json, shown, width
@@ -35,6 +36,13 @@ USD_PER_CLASS_A = 0.005 / 1000
 LAST_BYTES_MAX = 16 << 10
 LAST_LINES_MAX = 20
 """How much of the log is shown of a job that failed."""
+
+ATTEMPTS_SHOWN_MAX = 20
+"""The newest ones: a job that was taken away for weeks has hundreds."""
+
+ATTEMPTS_COLUMNS = 110
+MACHINE_COLUMNS = 7
+"""On a terminal that is narrower than that, so much of a machine's name is shown."""
 
 
 @click.command("show", cls=Command, short_help="Show all about a job.", aliases={"max-jobs": "limit"})
@@ -195,7 +203,7 @@ def _print_facts(status: Status) -> None:
         ("evaluates", evaluates(spec)),
         (
             "limit",
-            f"{duration(launch.deadline_at - status.now)} from now it ends at the latest{_or_money(launch)}"
+            f"ends at the latest {duration(launch.deadline_at - status.now)} from now{_or_money(launch)}"
             if not status.final
             else "",
         ),
@@ -240,8 +248,7 @@ def began_with(status: Status) -> str:
 def _since(status: Status) -> str:
     if status.head.ended_at is not None:
         took = duration(status.head.ended_at - status.launch.launched_at)
-        code = f" with exit code {status.head.exit_code}" if status.head.exit_code else ""
-        code = " early" if status.head.early else code
+        code = " early" if status.head.early else exit_words(status)
         return f"{code} {age(status.head.ended_at, status.now)}, after {took}"
     last = status.attempts[-1][1] if status.attempts else None
     since = last.started_at if last is not None and last.ended_at is None else status.launch.launched_at
@@ -251,11 +258,19 @@ def _since(status: Status) -> str:
 
 
 def _print_attempts(status: Status, only: int | None) -> None:
-    rows = [_attempt_cells(n, one, status.now) for n, one in status.attempts if only in (None, n)]
+    shown_ones = [(n, one) for n, one in status.attempts if only in (None, n)][-ATTEMPTS_SHOWN_MAX:]
+    rows = [_attempt_cells(n, one, status.now) for n, one in shown_ones]
+    if (width(sys.stdout) or ATTEMPTS_COLUMNS) < ATTEMPTS_COLUMNS:
+        # How it ended is worth more than a machine's whole name, of which the end tells one from another.
+        for row in rows:
+            row[1] = row[1] if len(row[1]) <= MACHINE_COLUMNS else f"…{row[1][-MACHINE_COLUMNS + 1 :]}"
     if rows:
         put("")
         header = ("ATTEMPT", "MACHINE", "STARTED", "TOOK", "RESUMED FROM", "STEPS LOST", "ENDED AS")
-        _print_table(header, rows, right=(0, 4, 5))
+        _print_table(header, rows, right=(0, 4, 5), whole=(0, 2, 3, 4, 5))
+    hidden = len(status.attempts) - len(shown_ones) if only is None else 0
+    if hidden:
+        put(f"{count(hidden, 'attempt')} before these; `--attempt N` shows one, `--json` all")
     for number, attempt in status.attempts:
         for name, problem in attempt.passed_over.items() if only in (None, number) else ():
             put(f"attempt {number} passed over checkpoint {shown(name)}: {shown(problem)}")
@@ -263,8 +278,6 @@ def _print_attempts(status: Status, only: int | None) -> None:
 
 def _attempt_cells(number: int, attempt: Attempt, now: float) -> list[str]:
     ended = "" if attempt.cause is None else attempt.cause.value
-    if attempt.exit_code:
-        ended += f" (exit code {attempt.exit_code})"
     if attempt.reason:
         ended += f": {attempt.reason}"
     step, lost = attempt.resumed_from_step, attempt.steps_lost
@@ -289,8 +302,10 @@ def _print_checkpoints(status: Status) -> None:
         _print_table(("CHECKPOINT", "STEP", "SIZE", "COMMITTED"), rows, right=(1, 2))
 
 
-def _print_table(header: tuple[str, ...], rows: list[list[str]], right: tuple[int, ...]) -> None:
-    first, *lines = render(header, rows, width=width(sys.stdout), right=right)
+def _print_table(
+    header: tuple[str, ...], rows: list[list[str]], right: tuple[int, ...], whole: tuple[int, ...] = ()
+) -> None:
+    first, *lines = render(header, rows, width=width(sys.stdout), right=right, whole=whole)
     put(paint(first, "bold", sys.stdout))
     for line in lines:
         put(line)
@@ -301,7 +316,7 @@ def _print_time(status: Status) -> None:
     ratio = goodput.pop("ratio")
     if ratio is not None:
         put("")
-        buckets = ", ".join(f"{name} {duration(seconds or 0)}" for name, seconds in goodput.items())
+        buckets = ", ".join(f"{name} {duration(seconds)}" for name, seconds in goodput.items() if seconds)
         put(f"goodput {percent(ratio)}: {buckets}")
 
 
