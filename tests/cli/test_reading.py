@@ -8,6 +8,7 @@ import re
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -230,9 +231,9 @@ def test_a_machine_that_is_killed_costs_an_attempt_and_every_page_says_so(user: 
     assert re.search(r"^ +1  .* preempted$", user.outlast("show").out, re.MULTILINE)
 
 
-def wait_for(holds: object, seconds_max: float = 60.0) -> None:
+def wait_for(holds: Any, seconds_max: float = 60.0) -> None:
     until = time.monotonic() + seconds_max
-    while not holds():  # type: ignore[operator]
+    while not holds():
         assert time.monotonic() < until
         time.sleep(0.1)
 
@@ -283,6 +284,8 @@ def test_config_shows_each_value_and_where_it_came_from(user: User) -> None:
     assert shown["home"]["value"] == str(user.home)
     text = user.outlast("config", OUTLAST_MAX_RUN="2h").out
     assert re.search(r"^max-run +2h +OUTLAST_MAX_RUN$", text, re.MULTILINE)
+    assert re.search(r"^cpus +2 +outlast.toml$", text, re.MULTILINE), "a file of this directory goes by its name"
+    assert re.search(r"^spot +true +default$", text, re.MULTILINE), "a truth is spelled as in the file"
 
 
 def test_config_shows_nothing_where_nothing_is_set_and_an_empty_value_is_refused(user: User) -> None:

@@ -43,7 +43,8 @@ def command(trust: bool, as_json: bool) -> int:
         put_json(rows)
         return EXIT_DONE
     cells = [
-        [str(row["name"]), _words(row), f"{row['source']}{'' if row['trusted'] else ' (not trusted)'}"] for row in rows
+        [str(row["name"]), _words(row), f"{_near(row['source'])}{'' if row['trusted'] else ' (not trusted)'}"]
+        for row in rows
     ]
     first, *lines = render(("SETTING", "VALUE", "FROM"), cells, width=width(sys.stdout))
     put(paint(first, "bold", sys.stdout))
@@ -71,12 +72,22 @@ def _trust(user_dir: Path) -> None:
         say(f"`{shown(path)}` is trusted as it is now")
 
 
+def _near(source: str) -> str:
+    """A file of the directory that one stands in goes by its name, and one below the own directory begins with `~`."""
+    for place, short in ((f"{Path.cwd()}/", ""), (os.path.expanduser("~/"), "~/")):
+        if source.startswith(place):
+            return f"{short}{source.removeprefix(place)}"
+    return source
+
+
 def _words(row: dict[str, Any]) -> str:
     value = row["value"]
-    if row["name"] in ("max-run", "stall"):
+    if row["name"] in ("max-run", "stall", "linger"):
         from outlast.spec.duration import format_duration
 
         return "measured" if value is None else format_duration(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as the file spells it
     if isinstance(value, dict):
         return ", ".join(f"{key}={item}" for key, item in value.items())
     if isinstance(value, (tuple, list)):
