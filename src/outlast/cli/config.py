@@ -43,7 +43,7 @@ def command(trust: bool, as_json: bool) -> int:
         put_json(rows)
         return EXIT_DONE
     cells = [
-        [str(row["name"]), _words(row), f"{_near(row['source'])}{'' if row['trusted'] else ' (not trusted)'}"]
+        [str(row["name"]), _words(row), f"{_near(str(row['source']))}{'' if row['trusted'] else ' (not trusted)'}"]
         for row in rows
     ]
     first, *lines = render(("SETTING", "VALUE", "FROM"), cells, width=width(sys.stdout))
