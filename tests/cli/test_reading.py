@@ -7,7 +7,9 @@ import os
 import re
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -82,6 +84,24 @@ def test_show_tells_a_person_state_attempts_checkpoints_time_and_place(saved: Us
                   "ATTEMPT", "the beginning", "CHECKPOINT", "goodput ", "training "):  # fmt: skip
         assert words in said.out, words
     assert "\x1b" not in said.out
+
+
+def test_a_machine_that_is_not_heard_of_any_more_is_said(saved: User, capsys: pytest.CaptureFixture[str]) -> None:
+    from outlast.cli.show import _print_facts
+    from outlast.folder.home import Home
+    from outlast.folder.records import Beat, State
+    from outlast.results.status import status_of
+    from outlast.store.registry import open_store
+
+    folder = Home(open_store(str(saved.home)), Random(1)).folder("saved")
+    head = replace(folder.existing_head().head, state=State.RUNNING, ended_at=None)
+    for silent, said in ((30.0, False), (720.0, True)):
+        status = status_of(
+            folder.read_spec(), head, folder.read_launch(1), alive="running", why="", machines=(), stopping=False,
+            beat=Beat(1, 1e9 - silent, 7, 0), now=1e9, folder_url="",
+        )  # fmt: skip
+        _print_facts(status)
+        assert ("nothing heard of it for 12 min" in capsys.readouterr().out) is said
 
 
 def test_show_of_a_failed_job_shows_why_and_the_end_of_its_log(user: User) -> None:

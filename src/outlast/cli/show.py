@@ -40,6 +40,9 @@ LAST_LINES_MAX = 20
 ATTEMPTS_SHOWN_MAX = 20
 """The newest ones: a job that was taken away for weeks has hundreds."""
 
+SILENT_SECONDS = 90.0
+"""A machine writes at least every 15 seconds."""
+
 ATTEMPTS_COLUMNS = 110
 MACHINE_COLUMNS = 7
 """On a terminal that is narrower than that, so much of a machine's name is shown."""
@@ -254,6 +257,8 @@ def _since(status: Status) -> str:
     since = last.started_at if last is not None and last.ended_at is None else status.launch.launched_at
     step = "" if status.step is None else f", step {status.step:,}"
     doing = f", {shown(status.doing)}" if status.doing else ""
+    if status.silent_seconds > SILENT_SECONDS:  # a full home, a machine without a network, a computer that slept
+        doing += f", nothing heard of it for {duration(status.silent_seconds)}"
     return f" for {duration(status.now - since)}{step}{doing}"
 
 

@@ -40,6 +40,9 @@ class Status:
     store_writes: int = 0
     """Writes and lists by its machines that the store bills by number."""
 
+    silent_seconds: float = 0.0
+    """Since its machine was heard of last, while it is thought to run."""
+
     def __repr__(self) -> str:
         """What a prompt shows of `job.wait()`; all that is known is in `document()`."""
         step = "" if self.step is None else f", step {self.step:,}"
@@ -193,6 +196,7 @@ def status_of(
         folder=folder_url,
         now=now,
         store_writes=_store_writes(head, beat),
+        silent_seconds=max(0.0, now - beat.at) if beat and alive == "running" and not head.state.final else 0.0,
     )
 
 
