@@ -33,6 +33,9 @@ DEBIAN_SECONDS_MAX = 600
 SYSTEMD = Path("/run/systemd/system")
 """There where systemd runs, by its own documentation."""
 
+POLICY = Path("/usr/sbin/policy-rc.d")
+"""Asked, where there is no systemd, before a package's service is started: 101 forbids it."""
+
 LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
 """Without byte code every start of the program would compile it again."""
@@ -132,8 +135,12 @@ def install_debian() -> None:
 @contextmanager
 def no_services(services: list[str]) -> Iterator[None]:
     """They begin neither now nor at the next boot: nobody who runs tests has asked for a server."""
-    if not services or not SYSTEMD.exists():
+    if not services:
         yield
+        return
+    if not SYSTEMD.exists():
+        with policy_of_none():
+            yield
         return
     as_root(["systemctl", "mask", "--runtime", *services])
     try:
@@ -141,6 +148,19 @@ def no_services(services: list[str]) -> Iterator[None]:
     finally:
         as_root(["systemctl", "unmask", "--runtime", *services])
     as_root(["systemctl", "disable", *services])
+
+
+@contextmanager
+def policy_of_none() -> Iterator[None]:
+    """As Debian's images of containers have it from the beginning; one that is there is left alone."""
+    if POLICY.exists():
+        yield
+        return
+    as_root(["sh", "-c", f"umask 022; printf '#!/bin/sh\\nexit 101\\n' > {POLICY}; chmod 755 {POLICY}"])
+    try:
+        yield
+    finally:
+        as_root(["rm", "-f", str(POLICY)])
 
 
 def as_root(command: list[str]) -> None:

@@ -118,3 +118,14 @@ def run_image(env: dict[str, str], image: str, *command: str) -> str:
 @pytest.fixture
 def registry_place(registry: Server, tmp_path: Path) -> str:
     return f"{registry.host}/{tmp_path.name.lower().replace('_', '-')}"
+
+
+def only_programs(user: User, *names: str) -> None:
+    """No other builder and no other runtime is found."""
+    programs = user.root / "only"
+    programs.mkdir()
+    for name in (*names, "python3", "sh", "env", "git"):
+        found = shutil.which(name, path=user.env["PATH"])
+        if found:
+            os.symlink(found, programs / name)
+    user.env["PATH"] = str(programs)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import base64
 import json
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from outlast.container.builder import build_and_push, recipe
 from outlast.container.reference import parse_reference
 from outlast.errors import OutlastError
 from tests.cli.user import User
-from tests.containers.conftest import run_image
+from tests.containers.conftest import only_programs, run_image
 from tests.containers.registry_server import Server
 from tools import take_discovery
 
@@ -50,7 +49,7 @@ def test_a_dockerfile_is_built_once_and_the_code_is_on_top_of_it(
 ) -> None:
     """By buildah; the tests below take podman, which comes first."""
     project.write("Dockerfile", DOCKERFILE)
-    _only(project, tmp_path, "buildah")
+    only_programs(project, "buildah")
     options = ("container", "build", "train.py", "--dockerfile", "Dockerfile", "--json")
 
     first = project.outlast(*options)
@@ -63,17 +62,6 @@ def test_a_dockerfile_is_built_once_and_the_code_is_on_top_of_it(
     said = run_image(podman_env, first.json["image"], "cat", "/made", "/opt/declared.txt", "train.py")
     assert said == "by a buildertool\nprint('trained')\n"
     assert run_image(podman_env, first.json["image"], "id", "-u") == "0\n", "jobs write where only root may"
-
-
-def _only(user: User, tmp_path: Path, builder: str) -> None:
-    """No other builder is found."""
-    programs = tmp_path / "only"
-    programs.mkdir()
-    for name in (builder, "python3", "sh", "env", "git"):
-        found = shutil.which(name, path=user.env["PATH"])
-        if found:
-            os.symlink(found, programs / name)
-    user.env["PATH"] = str(programs)
 
 
 def test_debian_packages_and_conda_environments_are_installed_by_the_builder(
@@ -127,7 +115,7 @@ def test_what_a_builder_says_last_is_shown_when_it_fails(project: User) -> None:
 
 def test_without_a_builder_the_answer_names_one(project: User, tmp_path: Path) -> None:
     project.write("Dockerfile", DOCKERFILE)
-    _only(project, tmp_path, "cat")
+    only_programs(project, "cat")
 
     said = project.outlast("container", "build", "--dockerfile", "Dockerfile")
 
@@ -201,3 +189,52 @@ def test_googles_builder_is_told_all_where_no_other_is_here(tmp_path: Path) -> N
     assert (noted / "context" / "train.py").is_file()
     assert "install --yes --no-install-recommends zip " in (noted / "context" / "outlast.Dockerfile").read_text()
     assert lines == ["it takes a while"]
+
+
+NOTING = """\
+#!/bin/sh
+for word in "$@"; do
+  case $before in --config) cat "$word/config.json" "$word/plugins/here" ;; --authfile) cat "$word" ;; esac
+  before=$word
+done
+exit 3
+"""
+
+
+@pytest.mark.parametrize("builder", ["docker", "podman"])
+def test_a_builder_has_our_login_to_google_and_all_of_its_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, builder: str
+) -> None:
+    """Who pushes to Google may begin with an image of another private registry's, and have docker elsewhere."""
+    monkeypatch.setattr("outlast.container.builder.login_for", lambda host, environ: ("oauth2accesstoken", "of Google"))
+    target = parse_reference("us-central1-docker.pkg.dev/my-project/outlast/work:base-1")
+    own = tmp_path / ".docker"
+    (own / "plugins").mkdir(parents=True)
+    (own / "plugins" / "here").write_text("\n")
+    auths = {"ghcr.io": {"auth": "bWU6bWluZQ=="}, "quay.io": {}, target.host: {}}
+    config = {"auths": auths, "credsStore": "desktop", "credHelpers": {target.host: "gcloud"}, "currentContext": "far"}
+    (own / "config.json").write_text(json.dumps(config))
+    (tmp_path / builder).write_text(NOTING)
+    (tmp_path / builder).chmod(0o755)
+    (tmp_path / "context").mkdir()
+    lines: list[str] = []
+
+    with pytest.raises(OutlastError, match="exit code 3"):
+        build_and_push(
+            str(tmp_path / builder),
+            recipe(target, dockerfile="FROM ghcr.io/mine/base", apt_packages=[], conda=None),
+            tmp_path / "context",
+            target,
+            target,
+            "linux/amd64",
+            {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            no_cache=False,
+            on_line=lines.append,
+        )
+
+    told = json.loads(lines[0])
+    assert base64.b64decode(told["auths"].pop(target.host)["auth"]) == b"oauth2accesstoken:of Google"
+    assert told["auths"] == {"ghcr.io": auths["ghcr.io"]}
+    assert told["credHelpers"] == {"quay.io": "desktop"}
+    assert told["currentContext"] == "far"
+    assert "credsStore" not in told

@@ -96,8 +96,7 @@ def test_a_job_in_a_container_is_stopped_killed_and_resumed_like_any_other(
     running = podman(podman_env, "ps", "--quiet").split()
     assert SECRET not in podman(podman_env, "inspect", *running), "what a runtime is told, it keeps and shows"
 
-    runner = next(pid for pid in _processes() if b"container_run.py" in pid[1] and _is_of(pid[1], project))
-    os.kill(runner[0], signal.SIGKILL)
+    os.kill(runner_of(project), signal.SIGKILL)
     wait_for(lambda: "attempt 2, resumed from step" in project.outlast("logs", "contained-1").err)
     wait_for(lambda: len(podman(podman_env, "ps", "--quiet").split()) == 1)
 
@@ -116,8 +115,9 @@ def _processes() -> list[tuple[int, bytes]]:
     return found
 
 
-def _is_of(command: bytes, user: User) -> bool:
-    return os.fsencode(user.outlast_dir) in command
+def runner_of(user: User) -> int:
+    mark = os.fsencode(user.outlast_dir)
+    return next(pid for pid, command in _processes() if b"container_run.py" in command and mark in command)
 
 
 def test_an_image_that_is_there_is_run_as_it_is(project: User, registry_place: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -12,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from outlast.container.logins import is_google, login_for
+from outlast.container.logins import config_with, docker_config_dir, is_google, login_for
 from outlast.container.reference import Reference
 from outlast.dataclass import dataclass
 from outlast.errors import NotFound, OutlastError
@@ -110,40 +109,64 @@ def build_and_push(
         (context / name).write_bytes(data)
     # Beside it, where a killed command's leavings are swept: a login may be among them.
     with tempfile.TemporaryDirectory(prefix="build-", dir=context.parent) as scratch:
-        file = Path(scratch, "Dockerfile")
-        file.write_text(made.text)
-        name = os.path.basename(builder)
-        if name == CLOUD_BUILD:
+        saved = Path(scratch, "saved.tar")
+        if os.path.basename(builder) == CLOUD_BUILD:
             commands = [_cloud_build(builder, made, context, target, platform, Path(scratch), no_cache=no_cache)]
         else:
+            file = Path(scratch, "Dockerfile")
+            file.write_text(made.text)
             options = ["--platform", platform, "--tag", str(target), "--file", str(file)]
             options += [f"--build-arg={key}={value}" for key, value in made.build_args.items()]
             options += ["--no-cache"] if no_cache else []
-            before, after = _login(name, (target, base), Path(scratch), environ)
-            plain = [] if name == "docker" else ["--tls-verify=false"]
-            build_options = [*after, *(plain if _is_here(base) else [])]
-            push_options = [*after, *(plain if _is_here(target) else [])]
-            destination = [] if into is None else [f"oci:{into}:base"]
-            commands = [
-                [builder, *before, "build", *options, *build_options, str(context)],
-                [builder, *before, "push", *push_options, str(target), *destination],
-            ]
+            before, after = _login(os.path.basename(builder), (target, base), Path(scratch), environ)
+            commands = _commands([builder, *before], [*options, str(context)], target, base, after, into, saved)
         for command in commands:
             _run(command, environ, on_line)
+        if into is not None and saved.exists():
+            from outlast.container.docker_archive import lay_out
+
+            lay_out(saved, into)
+
+
+def _commands(
+    builder: list[str],
+    options: list[str],
+    target: Reference,
+    base: Reference,
+    login: list[str],
+    into: Path | None,
+    saved: Path,
+) -> list[list[str]]:
+    """One that builds, and one that hands over what was built. A registry on this computer has no TLS, which docker knows by itself."""
+    docker = os.path.basename(builder[0]) == "docker"
+    plain = [] if docker else ["--tls-verify=false"]
+    build = [*builder, "build", *login, *(plain if _is_here(base) else []), *options]
+    if into is not None and docker:
+        return [build, [*builder, "save", "--output", str(saved), str(target)]]
+    destination = [] if into is None else [f"oci:{into}:base"]
+    return [build, [*builder, "push", *login, *(plain if _is_here(target) else []), str(target), *destination]]
 
 
 def _login(
     name: str, references: Iterable[Reference], scratch: Path, environ: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Options that let it read and write there as we do. In a file of this user's alone: command lines are seen by all."""
+    """Options, before and after the command's name, that let it read and write there as we do.
+
+    In a file of this user's alone: command lines are seen by all. What the user has logged in to by himself is in it too.
+    """
     logins = {one.host: login_for(one.host, environ) for one in references if is_google(one.host)}
-    found = {
-        host: {"auth": base64.b64encode(":".join(login).encode()).decode()} for host, login in logins.items() if login
-    }
+    found = {host: login for host, login in logins.items() if login}
     if not found:
         return [], []
-    write_private(scratch / "config.json", json.dumps({"auths": found}))
-    return (["--config", str(scratch)], []) if name == "docker" else ([], ["--authfile", str(scratch / "config.json")])
+    config = scratch / "docker"
+    config.mkdir(mode=0o700)
+    write_private(config / "config.json", json.dumps(config_with(found, environ)))
+    if name != "docker":
+        return [], ["--authfile", str(config / "config.json")]
+    for one in docker_config_dir(environ).glob("*"):
+        if one.name != "config.json":  # its plugins, and where its server is
+            (config / one.name).symlink_to(one.absolute())
+    return ["--config", str(config)], []
 
 
 def _cloud_build(

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from outlast.errors import Denied
 from outlast.google.proxies import is_loopback
@@ -72,25 +73,61 @@ def _config_files(environ: Mapping[str, str]) -> Iterator[Path]:
         yield Path(environ["XDG_RUNTIME_DIR"], "containers", "auth.json")
     yield Path("/run/containers") / str(os.getuid()) / "auth.json"
     yield home / ".config" / "containers" / "auth.json"
-    yield Path(environ.get("DOCKER_CONFIG") or home / ".docker") / "config.json"
+    yield docker_config_dir(environ) / "config.json"
 
 
-def _of_config(path: Path, host: str, environ: Mapping[str, str]) -> Login | None:
+def docker_config_dir(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("DOCKER_CONFIG") or Path(environ.get("HOME") or os.path.expanduser("~"), ".docker"))
+
+
+def config_with(logins: Mapping[str, Login], environ: Mapping[str, str]) -> dict[str, Any]:
+    """What a builder reads: `logins` by host, and all that its user has logged in to.
+
+    A store for all logins would be asked for ours too: it becomes the helper for those hosts that it knows.
+    """
+    documents = [_document(path) for path in _config_files(environ)]
+    kept: dict[str, Any] = {**documents[-1]}  # docker's own: where its server is, and more
+    kept.pop("credsStore", None)
+    auths: dict[str, Any] = {}
+    helpers: dict[str, Any] = {}
+    for document in reversed(documents):  # the first one counts most
+        store = document.get("credsStore")
+        for host, entry in _mapping(document, "auths").items():
+            if store and not (isinstance(entry, dict) and entry.get("auth")):
+                helpers[host] = store
+            else:
+                auths[host] = entry
+        helpers.update(_mapping(document, "credHelpers"))
+    for host, login in logins.items():
+        helpers.pop(host, None)
+        auths[host] = {"auth": base64.b64encode(":".join(login).encode()).decode()}
+    return {**kept, "auths": auths, "credHelpers": helpers}
+
+
+def _mapping(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(read_plain(path, CONFIG_BYTES_MAX))
     except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict):
-        return None
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _of_config(path: Path, host: str, environ: Mapping[str, str]) -> Login | None:
+    document = _document(path)
     names = [host, f"https://{host}", f"https://{host}/v1/", f"https://{host}/v2/"]
     if host == "docker.io":
         names += ["https://index.docker.io/v1/", "index.docker.io"]
-    helpers, logins = document.get("credHelpers"), document.get("auths")
+    helpers, logins = _mapping(document, "credHelpers"), _mapping(document, "auths")
     for name in names:
-        helper = helpers.get(name) if isinstance(helpers, dict) else None
+        helper = helpers.get(name)
         if isinstance(helper, str):
             return _by_helper(helper, name, environ)
-        kept = logins.get(name) if isinstance(logins, dict) else None
+        kept = logins.get(name)
         if isinstance(kept, dict):
             found = _kept(kept)
             if found is not None:

@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
-LAYER_GZIP = "application/vnd.oci.image.layer.v1.tar+gzip"
+LAYER_TAR = "application/vnd.oci.image.layer.v1.tar"
+LAYER_GZIP = f"{LAYER_TAR}+gzip"
+LAYER_ZSTD = f"{LAYER_TAR}+zstd"
 MADE_AT = "1980-01-01T00:00:00Z"
 PATH_DEFAULT = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 LAYER_KINDS: Mapping[str, str] = {
     "application/vnd.docker.image.rootfs.diff.tar.gzip": LAYER_GZIP,
-    "application/vnd.docker.image.rootfs.diff.tar": "application/vnd.oci.image.layer.v1.tar",
-    "application/vnd.docker.image.rootfs.diff.tar.zstd": "application/vnd.oci.image.layer.v1.tar+zstd",
+    "application/vnd.docker.image.rootfs.diff.tar": LAYER_TAR,
+    "application/vnd.docker.image.rootfs.diff.tar.zstd": LAYER_ZSTD,
     LAYER_GZIP: LAYER_GZIP,
-    "application/vnd.oci.image.layer.v1.tar": "application/vnd.oci.image.layer.v1.tar",
-    "application/vnd.oci.image.layer.v1.tar+zstd": "application/vnd.oci.image.layer.v1.tar+zstd",
+    LAYER_TAR: LAYER_TAR,
+    LAYER_ZSTD: LAYER_ZSTD,
 }
 """What layers of base images are called -> the same in OCI's words."""
 

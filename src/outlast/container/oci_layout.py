@@ -1,7 +1,7 @@
 """Images in a directory of this computer, each in OCI's layout: for a runtime on it, without any registry.
 
 blobs/sha256/<digest>      what all of them consist of
-images/<name>/             one image: an OCI layout whose blobs are links to those
+images/<name>/             one image: an OCI layout whose blobs are links to those, with docker's list in it
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from outlast.clock import SYSTEM
+from outlast.container import docker_archive
 from outlast.container.reference import DIGEST
 from outlast.container.registry import BlobsMissing, digest_of
 from outlast.errors import Damaged, NotFound
@@ -61,6 +62,7 @@ class OciLayout:
                 continue
             except FileNotFoundError:
                 raise BlobsMissing from None
+        self._write(place / docker_archive.LIST, (docker_archive.image_list(*_config_and_layers(data)),))
         self._write(place / "oci-layout", (b'{"imageLayoutVersion":"1.0.0"}',))
         self._write(place / "index.json", (json.dumps({"schemaVersion": 2, "manifests": [entry]}).encode(),))
         self._sweep()
@@ -106,9 +108,9 @@ class OciLayout:
         if self._write(self._blob(digest), chunks()) != size:
             raise Damaged(f"blob `{digest}` has not {size:,} bytes")
 
-    def image_id(self, digest: str) -> str:
-        """What a runtime calls the image once it has taken it in."""
-        return str(json.loads(self._blob(digest).read_bytes())["config"]["digest"])
+    def image_ids(self, digest: str) -> tuple[str, str]:
+        """What a runtime may call it: its configuration's digest, or its own, where docker keeps images in containerd."""
+        return _config_and_layers(self._blob(digest).read_bytes())[0], digest
 
     def name_of(self, digest: str) -> str:
         """Empty: no image has it."""
@@ -159,5 +161,10 @@ class OciLayout:
 
 
 def _parts(manifest: bytes) -> list[str]:
+    config, layers = _config_and_layers(manifest)
+    return [config, *layers]
+
+
+def _config_and_layers(manifest: bytes) -> tuple[str, list[str]]:
     document: dict[str, Any] = json.loads(manifest)
-    return [document["config"]["digest"], *(one["digest"] for one in document["layers"])]
+    return document["config"]["digest"], [one["digest"] for one in document["layers"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from outlast.errors import NotFound, OutlastError
@@ -56,9 +56,12 @@ def load_command(runtime: str, layout: Path, name: str) -> list[str]:
     return [runtime, "pull", "--quiet", f"oci:{layout}:{name}"]
 
 
-def load_image(runtime: str, layout: Path, name: str, image: str, environ: Mapping[str, str]) -> None:
-    if has_image(runtime, image, environ):
-        return
+def load_image(runtime: str, layout: Path, name: str, ids: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Which of the `ids` it knows it by. Each question takes a tenth of a second; only docker may answer to the second one."""
+    ids = ids if os.path.basename(runtime) == "docker" else ids[:1]
+    found = _known(runtime, ids, environ)
+    if found:
+        return found
     command = load_command(runtime, layout, name)
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=LOAD_SECONDS_MAX, env=dict(environ)
@@ -67,4 +70,17 @@ def load_image(runtime: str, layout: Path, name: str, image: str, environ: Mappi
         raise OutlastError(
             f"`{os.path.basename(runtime)}` does not take the image: {done.stderr.strip()[-SAID_MAX:]}",
             state="nothing was submitted, nothing is being spent",
+            hint=f"see whether `{os.path.basename(runtime)} info` says that it works",
         )
+    found = _known(runtime, ids, environ)
+    if not found:
+        raise OutlastError(
+            f"`{os.path.basename(runtime)}` has taken the image, and does not know it: {done.stdout.strip()[-SAID_MAX:]}",
+            state="nothing was submitted, nothing is being spent",
+            hint="`--registry HOST/PATH` takes it through a registry instead",
+        )
+    return found
+
+
+def _known(runtime: str, ids: Iterable[str], environ: Mapping[str, str]) -> str:
+    return next((one for one in ids if has_image(runtime, one, environ)), "")

@@ -51,11 +51,6 @@ def built_base_for(
     if digest:
         return Reference(target.host, target.path, "", digest), False
     builder = find_builder(world.environ, repository.host)
-    if isinstance(registry, OciLayout) and os.path.basename(builder) == "docker":
-        raise UsageError(
-            "docker gives what it has built to registries alone",
-            hint="`--registry HOST/PATH`, or install podman; Debian's `docker-registry` serves one on this computer",
-        )
     world.cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     leftovers.sweep(world.cache_dir, CONTEXT)
     with tempfile.TemporaryDirectory(prefix=leftovers.own(CONTEXT), dir=world.cache_dir) as scratch:

@@ -91,8 +91,8 @@ def contain_here(
         on_progress=on_progress,
     )
     assert image.built is not None
-    name, image_id = layout.name_of(image.built.digest), layout.image_id(image.built.digest)
-    load_image(runtime, layout.image(name), name, image_id, world.environ)
+    name = layout.name_of(image.built.digest)
+    image_id = load_image(runtime, layout.image(name), name, layout.image_ids(image.built.digest), world.environ)
     load = load_command(runtime, layout.image(name), name)
     shown = replace(image, reference=image_id, built=replace(image.built, reference=image_id))
     return Container(image_id, runtime, tuple(load), asking.args, environ), shown

@@ -1,0 +1,77 @@
+"""Where docker is the only builder and the only runtime here: a real daemon, of the tests' own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.user import User
+from tests.containers.conftest import only_programs
+from tests.containers.docker_server import docker, docker_running
+from tests.containers.test_builder import DOCKERFILE
+from tests.containers.test_run import SECRET, TRAINING, runner_of, wait_for
+
+
+@pytest.fixture(scope="session")
+def docker_env() -> Iterator[dict[str, str]]:
+    with docker_running(Path(tempfile.mkdtemp(prefix="dock-", dir="/tmp"))) as env:
+        yield env
+
+
+@pytest.fixture
+def project(user: User, docker_env: dict[str, str]) -> User:
+    only_programs(user, "docker", "tar")
+    user.env.update(docker_env)
+    user.write("requirements.txt", "tool\n")
+    user.write("Dockerfile", DOCKERFILE)
+    return user
+
+
+def test_docker_builds_what_an_image_begins_with_for_a_registry_and_for_itself(
+    project: User, docker_env: dict[str, str]
+) -> None:
+    project.write("train.py", "import tool\nprint(open('/made').read(), tool.version)\n")
+
+    pushed = project.outlast("container", "build", "--dockerfile", "Dockerfile", "train.py", "--json")
+
+    assert pushed.code == 0, pushed.err
+    assert ", built just now" in pushed.err
+    command = ("run", "--rm", "--network", "host", pushed.json["image"], "cat", "/made", "/opt/declared.txt")
+    assert docker(docker_env, *command) == "by a buildertool\n"
+
+    del project.env["OUTLAST_REGISTRY"]
+    run = ("run", "--on", "local", "--container", "--dockerfile", "Dockerfile", "train.py")
+    first, again = project.outlast(*run), project.outlast(*run)
+
+    assert (first.code, first.out) == (0, "by a builder 1.0\n"), first.err
+    assert (again.code, again.out) == (0, "by a builder 1.0\n"), again.err
+    assert ", built just now" in first.err
+    assert ", built just now" not in again.err
+    assert docker(docker_env, "ps", "--all", "--quiet") == ""
+
+
+def test_a_job_that_docker_runs_is_killed_resumed_and_stopped_like_any_other(
+    project: User, docker_env: dict[str, str]
+) -> None:
+    """The container of a killed runner does not live on, though a daemon of root's has started it."""
+    del project.env["OUTLAST_REGISTRY"]
+    project.write("train.py", TRAINING)
+    options = ("--container", "--env", "STEPS=100000", "--env", "PAUSE=0.02", "--job-id", "docked-1")
+    said = project.outlast("run", "--detach", *options, "--secret", "TOKEN=env:MINE", "train.py", MINE=SECRET)
+    assert said.code == 0, said.err
+    wait_for(lambda: "step 12 " in project.outlast("logs", "docked-1").out)
+    assert f"a secret of {len(SECRET)}\n" in project.outlast("logs", "docked-1").out
+    (running,) = docker(docker_env, "ps", "--quiet").split()
+    assert SECRET not in docker(docker_env, "inspect", running), "what a runtime is told, it keeps and shows"
+
+    os.kill(runner_of(project), signal.SIGKILL)
+
+    wait_for(lambda: "attempt 2, resumed from step" in project.outlast("logs", "docked-1").err)
+    wait_for(lambda: len(set(docker(docker_env, "ps", "--quiet").split()) - {running}) == 1)
+    assert "stopped" in project.outlast("stop", "docked-1").err
+    wait_for(lambda: docker(docker_env, "ps", "--all", "--quiet") == "")
