@@ -28,6 +28,8 @@ class Problem:
     wrong: Wrong
     words: str
     hint: str = ""
+    brief: str = ""
+    """The words without what the report has listed already."""
 
     def document(self) -> dict[str, str]:
         return {"wrong": self.wrong.value, "words": self.words, "hint": self.hint}
@@ -82,11 +84,13 @@ def blame(killed: Comparison, repeated: Comparison) -> list[Problem]:
     if unlike:
         listed = "; ".join(describe(file) for file in unlike[:FILES_NAMED_MAX])
         more = f"; and {len(unlike) - FILES_NAMED_MAX} more" if len(unlike) > FILES_NAMED_MAX else ""
+        told = "it does not resume as it was: twice without a kill it made the same, after the kills another"
         problems.append(
             Problem(
                 Wrong.RESUMES_DIFFERENTLY,
-                f"it does not resume as it was: twice without a kill it made the same, after the kills another: {listed}{more}",
+                f"{told}: {listed}{more}",
                 "save and restore all that the training depends on: model, optimiser, schedule, generators, position in the data",
+                brief=f"{told} {_names(sorted(file.path for file in unlike))}",
             )
         )
     return problems
@@ -111,7 +115,7 @@ def tell(result: DrillResult, comparison: Comparison | None, report: Callable[[s
     if comparison is not None:
         _tell_comparison(comparison, report)
     for problem in result.problems:
-        report(f"problem: {problem.words}")
+        report(f"problem: {problem.brief or problem.words}")
         if problem.hint:
             report(f"  hint: {problem.hint}")
 
