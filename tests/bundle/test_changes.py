@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -181,9 +182,9 @@ def test_a_large_file_that_changes_between_hash_and_upload_is_named(
     path = working.write("weights.bin", "old weights")
     really = reading.chunks_of
 
-    def late(*args: object) -> object:
+    def late(*args: Any) -> object:
         path.write_bytes(b"new weights")
-        return really(*args)  # type: ignore[arg-type]
+        return really(*args)
 
     monkeypatch.setattr("outlast.bundle.ship.chunks_of", late)
     with pytest.raises(OutlastError, match=r"weights\.bin.*changed"):
@@ -212,10 +213,10 @@ def test_an_error_of_one_hand_is_the_error_and_nobody_keeps_reading(
         working.write(f"f{number:03d}", f"{number}")
     really = reading.read_content
 
-    def fail(path: bytes, *more: object) -> object:
+    def fail(path: bytes, *more: Any) -> object:
         if path.endswith(b"f200"):
             raise OutlastError("`f200` cannot be read")
-        return really(path, *more)  # type: ignore[arg-type]
+        return really(path, *more)
 
     monkeypatch.setattr(crew, "read_content", fail)
     before = threading.active_count()

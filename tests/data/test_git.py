@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -245,8 +246,8 @@ def test_a_private_repository_is_read_with_the_users_own_credentials(repo: User)
     root = repo.root / "served.git"
 
     class Private(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *args: object, **more: object) -> None:
-            super().__init__(*args, directory=str(root), **more)  # type: ignore[arg-type]
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, directory=str(root), **more)
 
         def do_GET(self) -> None:
             if self.headers.get("Authorization") != "Basic bWU6bXkta2V5":
@@ -288,11 +289,11 @@ def test_a_checkout_killed_at_any_file_leaves_none_that_is_half(repo: User, monk
         if pid == 0:
             count = [0]
 
-            def write(handle: int, pieces: object, count: list[int] = count, point: int = point) -> None:
+            def write(handle: int, pieces: Any, count: list[int] = count, point: int = point) -> None:
                 if count[0] == point:
                     os.kill(os.getpid(), 9)
                 count[0] += 1
-                write_pieces(handle, pieces)  # type: ignore[arg-type]
+                write_pieces(handle, pieces)
 
             monkeypatch.setattr(git_tree, "write_pieces", write)
             checkout(cache, source)

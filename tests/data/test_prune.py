@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -80,8 +81,8 @@ def test_a_push_relies_on_nothing_that_a_prune_removes_at_the_same_moment(
     push(store, root, cache=world.cache_dir)
     real, done = push_verb.push, []
 
-    def pushed_then_pruned(*args: object, **more: object) -> object:
-        found = real(*args, **more)  # type: ignore[arg-type]
+    def pushed_then_pruned(*args: Any, **more: Any) -> object:
+        found = real(*args, **more)
         if not done:
             done.append(True)
             prune_all(world)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -241,10 +242,10 @@ def test_what_may_not_be_read_is_said(store: DirectoryStore, tmp_path: Path, mon
     root = make(tmp_path / "data", {"open": b"1", "closed": b"2"})
     real = os.open
 
-    def refuse(path: object, *args: object, **more: object) -> int:
-        if os.fsencode(path).endswith(b"/closed"):  # type: ignore[arg-type]
+    def refuse(path: Any, *args: Any, **more: Any) -> int:
+        if os.fsencode(path).endswith(b"/closed"):
             raise PermissionError(13, "Permission denied")
-        return real(path, *args, **more)  # type: ignore[arg-type]
+        return real(path, *args, **more)
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(Denied, match="closed"):

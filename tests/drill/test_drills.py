@@ -6,6 +6,7 @@ One test runs one reference and then several seeds against it. A failure prints 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -64,8 +65,8 @@ def test_the_kills_of_a_drill_come_as_they_are_promised(world: World, monkeypatc
     stories: list[Story] = []
     run = type(prepared.runner).run
 
-    def noted(*arguments: object) -> Story:
-        stories.append(run(*arguments))  # type: ignore[arg-type]
+    def noted(*arguments: Any) -> Story:
+        stories.append(run(*arguments))
         return stories[-1]
 
     monkeypatch.setattr(type(prepared.runner), "run", noted)

@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from outlast_emulator.testing import running
 from tests.emulator_machines.conftest import Booted, Yard
 
 
-def _answer(yard: Yard, command: str, **more: object) -> str:
-    booted: Booted = yard.boot(f'tell answer "$( {command} ) ($?)"; sleep 1000', **more)  # type: ignore[arg-type]
+def _answer(yard: Yard, command: str, **more: Any) -> str:
+    booted: Booted = yard.boot(f'tell answer "$( {command} ) ($?)"; sleep 1000', **more)
     return booted.told("answer").strip()
 
 

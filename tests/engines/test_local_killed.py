@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -167,7 +168,7 @@ def test_a_supervisor_that_is_killed_while_it_starts_a_machine_starts_it_once(pl
         process = supervisor_of(place.scratch / "user")
         if process is not None:
             process.send(signal.SIGKILL)
-        until(lambda launch=launch: running(engine, launch), "it runs")  # type: ignore[misc]
+        until(partial(running, engine, launch), "it runs")
         living = [pid for _, pid in place.events(launch, "boot") if alive(pid)]
         assert len(living) == 1
         engine.stop(launch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -112,7 +113,7 @@ def test_a_row_of_machines_leaves_no_descriptor_open(narrow: Place) -> None:
         counts.append(len(list(Path(f"/proc/{pid}/fd").iterdir())))
         narrow.let_go(done)
         if following is not None:
-            until(lambda launch=following: running(engine, launch), "the next one runs")  # type: ignore[misc]
+            until(partial(running, engine, following), "the next one runs")
     until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
     assert len(set(counts)) == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_an_idle_supervisor_ends_and_the_next_launch_starts_another(
     for _ in range(10):
         launch = place.launch("finish")
         engine.start(launch)
-        until(lambda launch=launch: ended(engine, launch), "it ended")  # type: ignore[misc]
+        until(partial(ended, engine, launch), "it ended")
         SYSTEM.sleep(0.05)  # the moment at which it goes, more or less
     until(lambda: supervisor_of(place.scratch / "user") is None, "the last one went")
 

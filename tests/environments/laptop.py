@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from outlast.clock import SYSTEM
 from outlast.engines.engine import Engine
@@ -79,10 +80,10 @@ class Laptop:
         (self.work / name).write_text(text)
 
     def equip(
-        self, target: str = "train.py", world: World | None = None, *, image_python: str = "", **asked: object
+        self, target: str = "train.py", world: World | None = None, *, image_python: str = "", **asked: Any
     ) -> Equipment:
         world = world or self.world()
-        request = Asked(target=target, directory=str(self.work), python=self.python, **asked)  # type: ignore[arg-type]
+        request = Asked(target=target, directory=str(self.work), python=self.python, **asked)
         engine = world.engine(request.on or "local")
         home = world.home(self.home or str(self.root / "home"))
         found = parse_target(target, self.work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,8 +52,8 @@ def equip(laptop: Laptop) -> str:
 
 @pytest.mark.parametrize("point", [*range(KILL_POINTS), None])
 def test_a_death_at_any_write_is_survived(laptop: Laptop, point: int | None) -> None:
-    def verb(world: object) -> object:
-        return laptop.equip(world=world, requirements=("requirements.txt",))  # type: ignore[arg-type]
+    def verb(world: Any) -> object:
+        return laptop.equip(world=world, requirements=("requirements.txt",))
 
     counted = killed_at(laptop.world(), verb, point)
     assert counted == (KILL_POINTS if point is None else -1)

@@ -6,6 +6,7 @@ Kills without notice and in the middle of a save are in test_readmes.py.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,9 @@ OUTPUTS = {"survival-sklearn": ("model.npz",), "survival-torch": ("best.pt", "mo
 NAMES = tuple(SMALL)
 
 
-def asked_for(name: str, census: Path, **more: object) -> Asked:
+def asked_for(name: str, census: Path, **more: Any) -> Asked:
     directory = str(EXAMPLES / name)
-    return Asked(target="train.py", directory=directory, args=SMALL[name], datasets=(str(census),), **more)  # type: ignore[arg-type]
+    return Asked(target="train.py", directory=directory, args=SMALL[name], datasets=(str(census),), **more)
 
 
 @pytest.mark.parametrize("name", [NAMES[0], pytest.param(NAMES[1], marks=pytest.mark.soak)])

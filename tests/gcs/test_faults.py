@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +237,7 @@ def test_an_upload_that_breaks_off_in_the_middle_leaves_nothing(store: Store) ->
 def test_several_go_up_and_come_down_at_a_time_each_whole(store: Store) -> None:
     contents = {f"k/{number:02}": LARGE[number : number + (number % 3) * PIECE_BYTES + number] for number in range(24)}
     told: list[int] = []
-    store.upload_many((Upload(key, lambda key=key: chunks_of(contents[key])) for key in contents), told.append)  # type: ignore[misc]
+    store.upload_many((Upload(key, partial(chunks_of, contents[key])) for key in contents), told.append)
     assert told[-1] == sum(map(len, contents.values()))
     assert told == sorted(told)
     came = dict(zip(contents, (b"".join(one) for one in store.download_many(contents)), strict=True))

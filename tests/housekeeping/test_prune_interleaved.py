@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -157,9 +158,9 @@ def no_new_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Packs are called the same after a prune as before it."""
     real = Contents._upload
 
-    def upload(self: Contents, *args: object) -> None:
+    def upload(self: Contents, *args: Any) -> None:
         prunes, self.prunes = self.prunes, replace(self.prunes, number=0)
-        real(self, *args)  # type: ignore[arg-type]
+        real(self, *args)
         self.prunes = prunes
 
     monkeypatch.setattr(Contents, "_upload", upload)
@@ -170,8 +171,8 @@ def no_second_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     real = prune_module.reach_of
     walked: list[object] = []
 
-    def reach_of(*args: object) -> object:
-        walked.append(real(*args))  # type: ignore[arg-type]
+    def reach_of(*args: Any) -> object:
+        walked.append(real(*args))
         return walked[-2] if len(walked) % 2 == 0 else walked[-1]
 
     monkeypatch.setattr(prune_module, "reach_of", reach_of)

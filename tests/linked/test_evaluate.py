@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -69,9 +70,9 @@ def trained(laptop: Laptop, *args: str, pause: float = 0.0) -> Job:
     return job
 
 
-def wanted(laptop: Laptop, job: str | None = None, *args: str, target: str = "", **more: object) -> Wanted:
+def wanted(laptop: Laptop, job: str | None = None, *args: str, target: str = "", **more: Any) -> Wanted:
     asked = replace(laptop.asked(""), target=target, args=args, job_id=job)
-    return Wanted(asked, **more)  # type: ignore[arg-type]
+    return Wanted(asked, **more)
 
 
 def result_in(folder_of: Job, job: Job) -> EvaluationResult:
@@ -282,7 +283,7 @@ def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop, monkeyp
     assert points == KILL_POINTS
     for point in range(points):
         again = wanted(laptop, f"again-{point}")
-        verb: Callable[[object], object] = lambda world, again=again: evaluate(world, of, again)  # type: ignore[arg-type,misc] # noqa: E731
+        verb: Callable[[object], object] = lambda world, again=again: evaluate(world, of, again)  # type: ignore[misc] # noqa: E731
         assert killed_at(laptop.world(), verb, point) == -1
         job = evaluate(laptop.world(), of, again).job
         assert wait(laptop.world(), job).state == "succeeded"

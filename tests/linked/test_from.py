@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -44,9 +45,9 @@ KILL_POINTS = 22
 """Of the command: more or fewer means that it writes something else than before, and its order must be argued anew."""
 
 
-def ask(laptop: Laptop, job: str, *args: str, **more: object) -> Asked:
+def ask(laptop: Laptop, job: str, *args: str, **more: Any) -> Asked:
     (laptop.work / "train.py").write_text(TRAIN)
-    return replace(laptop.asked(job), args=args, **more)  # type: ignore[arg-type]
+    return replace(laptop.asked(job), args=args, **more)
 
 
 def run(laptop: Laptop, asked: Asked) -> Job:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,11 +68,11 @@ class Bench:
     def _gone(self) -> bool:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def child(self, **spec: object) -> ProcessChild:
+    def child(self, **spec: Any) -> ProcessChild:
         """As a new agent would make it."""
         if not self.pid:
             self.boot()
-        self.spec = replace(self.spec, **spec)  # type: ignore[arg-type]
+        self.spec = replace(self.spec, **spec)
         child = ProcessChild(
             self.paths,
             self.assignment,
@@ -100,8 +101,8 @@ class Bench:
         child.start(start_of(attempt, *args, resumed_step=resumed_step))
         return child
 
-    def finish(self, script: str, *args: str, **spec: object) -> tuple[ProcessChild, Exit]:
-        child = self.run(script, *args, **spec)  # type: ignore[arg-type]
+    def finish(self, script: str, *args: str, **spec: Any) -> tuple[ProcessChild, Exit]:
+        child = self.run(script, *args, **spec)
         return child, wait_for_exit(child)
 
     def leave(self, code: int = 0) -> int:
@@ -130,8 +131,8 @@ def log(child: ProcessChild) -> str:
     return child.stream_read("log", 0, child.stream_bytes("log")).decode()
 
 
-def drill(**values: object) -> Drill:
-    return Drill(**values)  # type: ignore[arg-type]
+def drill(**values: Any) -> Drill:
+    return Drill(**values)
 
 
 @pytest.fixture

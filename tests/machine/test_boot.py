@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from random import SystemRandom
+from typing import Any
 
 import pytest
 
@@ -48,9 +49,9 @@ class User:
             environ={},
         )
 
-    def asked(self, script: str, **more: object) -> Asked:
+    def asked(self, script: str, **more: Any) -> Asked:
         (self.project / "train.py").write_text(script)
-        return Asked(target="train.py", directory=str(self.project), **more)  # type: ignore[arg-type]
+        return Asked(target="train.py", directory=str(self.project), **more)
 
     def submit(self, script: str, **more: object) -> Job:
         return submit(self.world(), self.asked(script, **more)).job

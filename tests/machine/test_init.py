@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -206,7 +207,7 @@ def test_a_new_agent_finds_the_trainer_running_and_its_note(bench: Bench) -> Non
     for _ in range(3):
         agent = Process.read(files.read_json(bench.paths.agent))
         assert agent is not None and agent.send(signal.SIGKILL)
-        until(lambda before=agent: _another(bench, before), "another agent came")  # type: ignore[misc]
+        until(partial(_another, bench, agent), "another agent came")
     after = bench.child()
     assert after.recall() == b"nonce" and after.started(1) and after.exit() is None
     assert log(after) == "here\n"

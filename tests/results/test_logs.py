@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,8 +32,8 @@ class Book:
         self.head = Head("job", 1, "id", State.RUNNING, "b")
         self.generation = self.store.put(self.folder.keys.head, encode(self.head), if_generation=0)
 
-    def swap(self, **changes: object) -> None:
-        self.head = replace(self.head, **changes)  # type: ignore[arg-type]
+    def swap(self, **changes: Any) -> None:
+        self.head = replace(self.head, **changes)
         self.generation = self.store.put(self.folder.keys.head, encode(self.head), if_generation=self.generation)
 
     def begin(self, number: int, resumed: int | None = None) -> None:

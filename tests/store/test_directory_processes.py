@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -90,7 +91,7 @@ def test_counting_processes_lose_no_count_although_they_are_stopped_and_killed(s
     store = DirectoryStore(home)
     store.put(KEY, content(0), if_generation=0)
     logs = [tmp_path / f"{number}.log" for number in range(COUNTERS)]
-    counters = [in_a_process(lambda log=log: count(home, log)) for log in logs]  # type: ignore[misc]
+    counters = [in_a_process(partial(count, home, log)) for log in logs]
     watcher = in_a_process(lambda: watch(home))
     asleep: set[int] = set()
     kills = 0
@@ -116,7 +117,7 @@ def test_counting_processes_lose_no_count_although_they_are_stopped_and_killed(s
             os.kill(counters[victim], signal.SIGKILL)
             os.waitpid(counters[victim], 0)
             kills += 1
-            counters[victim] = in_a_process(lambda log=logs[victim]: count(home, log))  # type: ignore[misc]
+            counters[victim] = in_a_process(partial(count, home, logs[victim]))
     for pid in asleep:
         os.kill(pid, signal.SIGCONT)
     for pid in [*counters, watcher]:
@@ -159,10 +160,7 @@ def churn(store: Store, name: str, rounds: int) -> None:
 
 
 def test_who_purges_takes_no_directory_from_under_a_writer(tmp_path: Path) -> None:
-    pids = [
-        in_a_process(lambda name=name: churn(DirectoryStore(tmp_path), name, 60))  # type: ignore[misc]
-        for name in ("a", "b", "c")
-    ]
+    pids = [in_a_process(partial(churn, DirectoryStore(tmp_path), name, 60)) for name in ("a", "b", "c")]
     assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0] * 3
     assert [path.name for path in tmp_path.iterdir()] == [".tmp~"]
     assert list((tmp_path / ".tmp~").iterdir()) == []

@@ -6,6 +6,7 @@ import errno
 import itertools
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def uploads(count: int, fail_at: int = -1) -> Iterator[Upload]:
             raise ConnectionError("the other side is gone")
 
     for number in range(count):
-        yield Upload(f"packs/{number:03d}", lambda number=number: chunks(number), 3)  # type: ignore[misc]
+        yield Upload(f"packs/{number:03d}", partial(chunks, number), 3)
 
 
 def test_directories_are_synced_once_for_many_files_and_after_the_last_of_them(tmp_path: Path) -> None:

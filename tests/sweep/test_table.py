@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -46,8 +47,8 @@ def fill(folder: Folder, rows: list[Row], claims: list[int]) -> None:
         assert sweep.claim(LAUNCH.launch, cell, 1, CellClaim("m", 0, 1.0))
 
 
-def row(cell: int, state: str = "succeeded", launch: int = 2, **more: object) -> Row:
-    return Row(cell, state, launch, **more)  # type: ignore[arg-type]
+def row(cell: int, state: str = "succeeded", launch: int = 2, **more: Any) -> Row:
+    return Row(cell, state, launch, **more)
 
 
 def test_nothing_is_read_per_cell() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -52,8 +53,8 @@ def test_what_is_no_number_is_left_out() -> None:
     assert len(picture({0: math.nan, 1: 1.0, 2: 2.0}, columns=80, braille=True)) == ROWS + 1
 
 
-def attempt(started_at: float, ended_at: float | None, **more: object) -> Attempt:
-    return Attempt(launch=1, started_at=started_at, ended_at=ended_at, **more)  # type: ignore[arg-type]
+def attempt(started_at: float, ended_at: float | None, **more: Any) -> Attempt:
+    return Attempt(launch=1, started_at=started_at, ended_at=ended_at, **more)
 
 
 def test_attempts_stand_where_they_ran_with_what_was_lost_of_each() -> None:

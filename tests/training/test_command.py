@@ -35,7 +35,7 @@ def train(
     data: Path = Path("data"),
     layers: list[int] = [64, 64],  # noqa: B006
     tags: tuple[str, ...] = (),
-    untyped=5,  # type: ignore[no-untyped-def]
+    untyped=5,
 ) -> dict[str, Any]:
     """Trains a thing."""
     return dict(locals())

@@ -96,7 +96,7 @@ def test_using_it_loads_no_library_of_arrays_and_no_other_part_of_outlast() -> N
 
 def test_an_unknown_name_is_an_attribute_error_and_all_is_listed() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        outlast.nonsense  # type: ignore[attr-defined]  # noqa: B018
+        outlast.nonsense  # noqa: B018
     assert set(outlast.__all__) <= set(dir(outlast))
 
 

@@ -253,7 +253,7 @@ def test_a_growing_state_gets_more_memory(tmp_path: Path) -> None:
         state = outlast.State(w=np.zeros(10))
         for step in outlast.steps(40, state, save_steps=1):
             state.w = np.full(1 + step * 200_000, step)
-            outlast.training.context.current().saver._arena.wait()  # type: ignore[attr-defined]
+            outlast.training.context.current().saver._arena.wait()
             settle()
     with life(tmp_path):
         state = outlast.State()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed
 from outlast.folder import layout, life
@@ -21,7 +22,7 @@ PAST_SECONDS_MIN = 60.0
 """Clocks are not that far apart within one submit."""
 
 
-def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **changes: object) -> LaunchRecord:
+def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **changes: Any) -> LaunchRecord:
     """The record with the first free number from `number` on, written; of the first launch, the one that is there already."""
     machine = first_region(spec.machine)
     record = LaunchRecord(
@@ -37,7 +38,7 @@ def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **
         max_cost_usd=spec.max_cost_usd,
     )
     while True:
-        record = replace(record, **changes)  # type: ignore[arg-type]
+        record = replace(record, **changes)
         key = job.folder.keys.launch(record.launch)
         try:
             job.folder.store.put(key, encode(record), if_generation=0)

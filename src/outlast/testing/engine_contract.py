@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 from outlast.clock import SYSTEM
@@ -87,7 +88,7 @@ def check_a_killed_caller_leaves_at_most_one_start(place: Place) -> None:
         os.kill(caller.pid, signal.SIGKILL)
         caller.join()
         engine.start(launch)
-        until(lambda launch=launch: ended(engine, launch), "it ended")  # type: ignore[misc]
+        until(partial(ended, engine, launch), "it ended")
         assert len(place.events(launch, "boot")) == 1
 
 
@@ -190,14 +191,14 @@ def check_preemption_with_notice_tells_first(place: Place) -> None:
     for do, seconds in (("leave", 60.0), ("wait", 0.3)):
         launch = place.launch(do)
         engine.start(launch)
-        until(lambda launch=launch: running(engine, launch), "it runs")  # type: ignore[misc]
+        until(partial(running, engine, launch), "it runs")
         ((machine, process),) = place.events(launch, "boot")
         assert engine.preempt(launch, notice_seconds=seconds)
         assert not place.alive(machine, process)
         assert place.events(launch, "notice") == [(machine, process)]
         until(lambda launch=launch: len(place.events(launch, "boot")) == 2, "another machine came")  # type: ignore[misc]
         place.let_go(launch)
-        until(lambda launch=launch: ended(engine, launch), "it ended")  # type: ignore[misc]
+        until(partial(ended, engine, launch), "it ended")
 
 
 def check_a_machine_takes_all_its_processes_with_it(place: Place) -> None:
@@ -206,7 +207,7 @@ def check_a_machine_takes_all_its_processes_with_it(place: Place) -> None:
     for end in (engine.stop, lambda launch: engine.preempt(launch, notice_seconds=0)):
         launch = place.launch("stray")
         engine.start(launch)
-        until(lambda launch=launch: place.events(launch, "stray"), "it started another process")  # type: ignore[misc]
+        until(partial(place.events, launch, "stray"), "it started another process")
         ((machine, stray),) = place.events(launch, "stray")
         assert place.alive(machine, stray)
         end(launch)
@@ -306,7 +307,7 @@ def check_what_was_stopped_cannot_be_started_again(place: Place) -> None:
             assert engine.state(launch).condition is Condition.ABSENT
         other = place.launch("finish")  # whatever was to come of these has come before this one
         engine.start(other)
-        until(lambda other=other: ended(engine, other), "the next one ended")  # type: ignore[misc]
+        until(partial(ended, engine, other), "the next one ended")
         assert place.events(never, "boot") == []
         assert not any(place.alive(*one) for one in place.events(started, "boot"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from outlast.errors import KeyMissing, PreconditionFailed
 from outlast.testing.store_checks_alone import Open, refused
@@ -61,7 +62,7 @@ def of_several_who_create_one_succeeds(open_store: Open) -> None:
                 continue
             winners.append((f"k/{number}", name))
 
-    _at_once([lambda name=b"%d" % worker: create(name) for worker in range(4)])  # type: ignore[misc]
+    _at_once([partial(create, b"%d" % worker) for worker in range(4)])
     store = open_store()
     assert sorted(key for key, _ in winners) == sorted(f"k/{number}" for number in range(20))
     assert all(store.get(key).data == name for key, name in winners)
