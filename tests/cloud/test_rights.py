@@ -1,117 +1,192 @@
-"""What somebody needs who runs jobs: every right is taken away in turn, and the error names it."""
+"""What somebody needs who runs jobs: every right that is written down is taken away in turn, and what they read names it."""
 
 from __future__ import annotations
 
-import json
-import os
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from outlast.errors import Denied, OutlastError
+from outlast.engines.compute import image_bodies
+from outlast.errors import Denied
 from outlast.jobs import roles
-from outlast.jobs.asked import Asked
-from outlast.jobs.audit import audit
-from outlast.jobs.doctor_cloud import diagnose
-from outlast.jobs.finding import Health
-from outlast.jobs.resume import resume
-from outlast.jobs.stop import stop
-from outlast.jobs.submit import submit
-from outlast.jobs.world import World, system_world
 from outlast_emulator.testing import Running
-from tests.cloud.admin import Admin
+from tests.cloud.member import ANN, KEY, Member, company, take_away
+from tests.compute.renter import RUNNER
 
-ANN = "ann@example.com"
-OF_ADMINS = {
-    "iam.roles.get",
-    "iam.serviceAccounts.get",
-    "resourcemanager.projects.getIamPolicy",
-    "storage.buckets.getIamPolicy",
-}
-"""What doctor would like to look at, and does without."""
+Act = Callable[[Member], None]
+NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("company")
+
+
+@pytest.fixture(scope="module")
+def emulator(scratch: Path) -> Iterator[Running]:
+    """One for all of them; each has a home of its own in it."""
+    with company(scratch) as found:
+        yield found
 
 
 @pytest.fixture
-def ann(admin: Admin, emulator: Running, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Somebody whom the admin has let in; no machine is to be had, so that none boots."""
-    admin.bucket, admin.members = "a-home", (f"user:{ANN}",)
-    admin.init()
-    emulator.call("POST", "/_emulator/capacity", {"zone": "*", "machines": 0})
-    key = admin.directory.parent / "ann.json"
-    key.write_text(json.dumps(emulator.call("POST", "/_emulator/iam/users", {"email": ANN}).json()))
-    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(key))
-    monkeypatch.setenv("OUTLAST_DIR", str(admin.user_dir))
-    monkeypatch.setenv("OUTLAST_HOME", "gs://a-home")
-    monkeypatch.chdir(admin.directory)
-    (admin.directory / "train.py").write_text("print(1)\n")
-    return system_world()
+def ann(emulator: Running, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Member:
+    """There is room, and machines are records."""
+    emulator.switch(machines=False, require_login=False)
+    take_away(emulator)
+    emulator.call("DELETE", "/_emulator/capacity")
+    emulator.call("POST", "/_emulator/clock", {"skew_seconds": 0})
+    for name, value in emulator.variables.items():
+        monkeypatch.setenv(name, value)
+    number = next(NUMBERS)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(scratch / KEY))
+    monkeypatch.setenv("OUTLAST_DIR", str(tmp_path / "outlast"))
+    monkeypatch.setenv("OUTLAST_HOME", f"gs://a-home/{number}")
+    monkeypatch.setattr(image_bodies, "LIMIT_SECONDS", 30)
+    (tmp_path / "train.py").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+    return Member(emulator, tmp_path, number)
 
 
-def life(world: World, emulator: Running) -> None:
-    """Run, stop, resume, stop, and two hours later an audit that removes what is left."""
-    asked = Asked(target="train.py", directory=os.getcwd(), on="compute", home="gs://a-home", job_id="one")
-    job = submit(world, asked).job
-    audit(world, "", None, fix=False)
-    stop(world, job)
-    resume(world, job)
-    stop(world, job)
-    emulator.call("POST", "/_emulator/clock", {"skew_seconds": 7200})
-    if failed := audit(world, "", None, fix=True).failed:
-        raise Denied(" ".join(failed.values()))
+NEEDED: dict[Act, tuple[str, ...]] = {
+    Member.lives: (
+        "aiplatform.customJobs.list",
+        "compute.disks.list",
+        "compute.images.list",
+        "compute.instanceGroupManagers.create",
+        "compute.instanceGroupManagers.delete",
+        "compute.instanceGroupManagers.get",
+        "compute.instanceGroupManagers.list",
+        "compute.instanceTemplates.create",
+        "compute.instanceTemplates.delete",
+        "compute.instanceTemplates.get",
+        "compute.instanceTemplates.list",
+        "compute.instanceTemplates.useReadOnly",
+        "compute.instances.create",
+        "compute.instances.list",
+        "compute.regionOperations.get",
+    ),
+    Member.looks: (
+        "compute.networks.get",
+        "compute.projects.get",
+        "compute.regions.get",
+        "compute.subnetworks.list",
+        "resourcemanager.projects.get",
+        "serviceusage.services.get",
+    ),
+    Member.looks_from_inside: ("compute.routers.list",),
+    Member.looks_at_vertex: ("serviceusage.quotas.get",),
+    Member.lets_the_project_pay: ("serviceusage.services.use",),
+    Member.drills: ("compute.instances.reset", "compute.instances.simulateMaintenanceEvent"),
+    Member.refills: ("compute.instanceGroupManagers.update",),
+    Member.removes_leaks: ("compute.disks.delete", "compute.instances.delete", "compute.zoneOperations.get"),
+    Member.builds: (
+        "compute.disks.create",
+        "compute.disks.setLabels",
+        "compute.disks.useReadOnly",
+        "compute.globalOperations.get",
+        "compute.images.create",
+        "compute.images.getFromFamily",
+        "compute.images.setLabels",
+        "compute.images.useReadOnly",
+        "compute.instances.get",
+        "compute.instances.getGuestAttributes",
+        "compute.instances.getSerialPortOutput",
+        "compute.instances.setLabels",
+        "compute.instances.setMetadata",
+        "compute.subnetworks.use",
+        "compute.subnetworks.useExternalIp",
+    ),
+    Member.builds_on_an_image: ("compute.images.get",),
+    Member.saves: ("compute.disks.use",),
+    Member.deletes_an_image: ("compute.images.delete",),
+    Member.refreshes: ("compute.acceleratorTypes.list", "compute.machineTypes.list"),
+    Member.trains_in_a_container: (
+        "aiplatform.customJobs.cancel",
+        "aiplatform.customJobs.create",
+        "aiplatform.customJobs.get",
+        "logging.logEntries.list",
+    ),
+    Member.pushes: (
+        "artifactregistry.repositories.create",
+        "artifactregistry.repositories.downloadArtifacts",
+        "artifactregistry.repositories.uploadArtifacts",
+    ),
+    Member.keeps_a_secret: roles.SECRET_PERMISSIONS,
+}
+"""What is taken away, and who misses it."""
+
+OF_ADMINS = {"iam.roles.get", "iam.serviceAccounts.get", "resourcemanager.projects.getIamPolicy"}
+"""What doctor would like to look at, and does without."""
+
+DISPENSABLE = {"compute.advice.capacityHistory"}
+"""Asked for, and done without where it is refused."""
 
 
-def looks(world: World) -> None:
-    """Without the look at rights themselves, which would name any that is missing."""
-    found = [one.finding for one in diagnose(world, {}) if one.finding.check != "rights"]
-    wrong = [one for one in found if one.health is Health.BAD]
-    if wrong:
-        raise Denied(" ".join(one.fact for one in wrong))
+def test_every_right_that_is_written_down_is_taken_away_in_turn() -> None:
+    taken = [one for permissions in NEEDED.values() for one in permissions]
+    assert len(taken) == len(set(taken))
+    assert set(taken) == {*roles.USER_PERMISSIONS, *roles.USER_MORE_PERMISSIONS, *roles.SECRET_PERMISSIONS}
+    of_jobs = {*NEEDED[Member.lives], *NEEDED[Member.looks]}
+    assert of_jobs == set(roles.USER_PERMISSIONS), "what the guide calls those of jobs"
 
 
-def whole(world: World, emulator: Running) -> None:
-    life(world, emulator)
-    looks(world)
+@pytest.mark.parametrize(
+    ("act", "permission"),
+    [pytest.param(act, one, id=one) for act, permissions in NEEDED.items() for one in permissions],
+)
+def test_without_any_one_of_them_what_one_reads_names_it(
+    ann: Member, emulator: Running, act: Act, permission: str
+) -> None:
+    take_away(emulator, permission)
+    words = ann.refusal(act)
+    assert permission in words, words
 
 
-def taken(emulator: Running, permission: str) -> None:
-    """From the role, or from the binding that grants it on one resource."""
-    left = sorted(set(roles.USER_ROLE_PERMISSIONS) - {permission})
-    path = f"/v1/projects/emulated/roles/{roles.USER_ROLE}?updateMask=includedPermissions"
-    assert emulator.call("PATCH", path, {"includedPermissions": left}).status == 200
+def test_a_member_may_do_all_of_it_and_asks_for_no_more_than_is_written_down(ann: Member, emulator: Running) -> None:
+    for act in (*NEEDED, Member.runs_in_a_subnetwork):
+        emulator.switch(require_login=False)
+        emulator.call("DELETE", "/_emulator/capacity")
+        emulator.call("POST", "/_emulator/clock", {"skew_seconds": 0})
+        act(ann)
+    asked = {one for one in asked_by_ann(emulator) if not one.startswith("storage.")}
+    assert asked == {*roles.USER_ROLE_PERMISSIONS, *roles.SECRET_PERMISSIONS, roles.ACT_AS, *OF_ADMINS, *DISPENSABLE}
 
 
-def asked_of(emulator: Running, who: str) -> set[str]:
-    return set(emulator.call("GET", "/_emulator/iam/asked").json()[who])
+def test_a_quota_project_that_is_not_ones_own_is_called_so(ann: Member, emulator: Running) -> None:
+    take_away(emulator, "serviceusage.services.use")
+    with pytest.raises(Denied) as refused:
+        ann.lets_the_project_pay()
+    assert "set-quota-project" in refused.value.hint
 
 
-def test_a_member_can_do_everything_and_asks_for_no_more_than_is_written_down(ann: World, emulator: Running) -> None:
-    whole(ann, emulator)
-    needed = {one for one in asked_of(emulator, ANN) - OF_ADMINS if not one.startswith("storage.")}
-    assert needed == {*roles.USER_PERMISSIONS, roles.ACT_AS}
-
-
-@pytest.mark.parametrize("permission", roles.USER_PERMISSIONS)
-def test_without_any_one_of_them_an_error_names_it(ann: World, emulator: Running, permission: str) -> None:
-    taken(emulator, permission)
-    with pytest.raises(OutlastError) as refused:
-        whole(ann, emulator)
-    assert permission in refused.value.message, refused.value.message
+def test_without_what_is_only_looked_at_everything_goes_on(ann: Member, emulator: Running) -> None:
+    take_away(emulator, *roles.USER_SPARE_PERMISSIONS)
+    ann.pushes()
+    emulator.switch(require_login=False)
+    ann.runs_in_a_subnetwork()
+    assert asked_by_ann(emulator) >= {*roles.USER_SPARE_PERMISSIONS} and ann.said == []
 
 
 @pytest.mark.parametrize(
     ("resource", "role", "named"),
     [
         ("buckets/a-home", "roles/storage.objectUser", "storage.objects."),
-        ("serviceAccounts/outlast-runner@emulated.iam.gserviceaccount.com", roles.ACT_AS_ROLE, roles.ACT_AS),
+        (f"serviceAccounts/{RUNNER}", roles.ACT_AS_ROLE, roles.ACT_AS),
     ],
 )
 def test_without_a_binding_the_error_names_what_it_grants(
-    ann: World, emulator: Running, resource: str, role: str, named: str
+    ann: Member, emulator: Running, resource: str, role: str, named: str
 ) -> None:
     body = {"resource": resource, "role": role, "member": f"user:{ANN}"}
     assert emulator.call("DELETE", "/_emulator/iam/bindings", body).status == 200
-    with pytest.raises(Denied) as refused:
-        life(ann, emulator)
+    try:
+        with pytest.raises(Denied) as refused:
+            ann.lives()
+    finally:
+        assert emulator.call("POST", "/_emulator/iam/bindings", body).status == 200
     assert named in refused.value.message and refused.value.exit_code == 4
 
 
@@ -119,8 +194,8 @@ def test_the_roles_in_the_guide_are_those_that_init_makes() -> None:
     page = Path(__file__).parents[2].joinpath("docs/guides/google-cloud.md").read_text()
     everything = (
         *roles.RUNNER_PERMISSIONS,
-        *roles.USER_PERMISSIONS,
-        *roles.USER_MORE_PERMISSIONS,
+        *roles.USER_ROLE_PERMISSIONS,
+        *roles.SECRET_PERMISSIONS,
         *roles.ADMIN_PERMISSIONS,
         *roles.ADMIN_SSH_PERMISSIONS,
         roles.RUNNER_BUCKET_ROLE,
@@ -129,3 +204,7 @@ def test_the_roles_in_the_guide_are_those_that_init_makes() -> None:
         roles.SECRET_ROLE,
     )
     assert [one for one in everything if f"`{one}`" not in page] == []
+
+
+def asked_by_ann(emulator: Running) -> set[str]:
+    return set(emulator.call("GET", "/_emulator/iam/asked").json()[ANN])

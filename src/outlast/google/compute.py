@@ -82,19 +82,12 @@ class ComputeClient:
         """As by pulling the plug: nothing is told, and it boots again."""
         return self._post(f"{self.url('zones', zone, 'instances', name)}/reset", None, requestId=request_id)
 
-    def serial_output(self, zone: str, name: str) -> str:
-        answer = self._get(f"{self.url('zones', zone, 'instances', name)}/serialPort", port="1")
-        return str(answer.get("contents", ""))
-
     def get_image(self, name: str) -> Document:
         return self._get(self.url("global", "images", name))
 
     def get_image_of_family(self, family: str) -> Document:
         """The newest of the family that is not deprecated."""
         return self._get(self.url("global", "images", "family", family))
-
-    def list_zones(self) -> Iterator[Document]:
-        return self._items(self.url("zones"))
 
     # All regions and zones at once.
 

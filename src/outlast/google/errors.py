@@ -50,6 +50,11 @@ HINTS: Mapping[str, str] = {
 
 OFF_REASONS = frozenset({"SERVICE_DISABLED", "accessNotConfigured"})
 OFF_HINT = "`outlast init` switches the API on"
+USER_PROJECT_DENIED = "USER_PROJECT_DENIED"
+USER_PROJECT_HINT = (
+    "your login names a quota project that you may not use: `gcloud auth application-default set-quota-project PROJECT` names "
+    "another, or whoever owns it types `outlast init --member YOU`"
+)
 MEMBER_HINT = "`outlast doctor --on compute` says what is missing; whoever owns the project grants it: `outlast init --member YOU`"
 
 
@@ -93,6 +98,8 @@ def translated(error: ApiError, doing: str, *, who: str = "", bucket: str = "", 
     message = f"{doing}{asker}: {said} ({error.status})"
     if is_off(error):
         return kind(message, hint=OFF_HINT)
+    if error.metadata.get("reason") == USER_PROJECT_DENIED:
+        return kind(message, hint=USER_PROJECT_HINT)
     if kind is Denied and error.status == 403 and (granted or error.metadata.get("permission")):
         return kind(message, hint=granted or MEMBER_HINT)
     return kind(message, hint=HINTS.get(error.reason, _hint(kind, error.status, who, bucket)))

@@ -44,7 +44,8 @@ def training_findings(cloud: Cloud) -> Iterator[Finding]:
         if error.status != 403:
             raise
         grant = f"outlast init --project {cloud.project} --member YOU"
-        yield warning("quotas", "you may not look at those of Vertex AI", f"somebody with more rights types: {grant}")
+        fact = f"you may not look at those of Vertex AI: {error.message}"
+        yield warning("quotas", fact, f"somebody with more rights types: {grant}")
         return
     cpus = {name: limit for name, limit in sorted(limits.items()) if name.endswith("cpus")}
     low = max(cpus.values(), default=0.0) < CPUS_LOW

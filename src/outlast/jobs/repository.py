@@ -23,12 +23,30 @@ def make_repository(world: World, at: Reference) -> str:
     project, name, region = parts[0], parts[1], host["region"]
     transport = connect(world.environ)
     client = ArtifactsClient(transport, project, region)
+    seen: bool | None = False
     try:
-        if client.has_repository(name):
+        seen = _is_there(client, name)
+        if seen:
             return ""
         client.make_repository(name, world.clock)
     except (ApiError, NoAnswer) as error:
-        if isinstance(error, ApiError) and error.status == 403 and not error.metadata.get("service"):
-            return ""  # whoever may push need not be allowed to look: the push itself says what is missing
+        if isinstance(error, ApiError) and _is_refused(error) and seen is None:
+            return (
+                ""  # whoever may push need not be allowed to look or to make one: the push itself says what is missing
+            )
         raise transport.explain(error, f"repository `{name}` in `{region}` of project `{project}`") from error
-    return f"made repository `{name}` for images in `{region}` of project `{project}`"
+    return f"made repository `{name}` for images in `{region}` of project `{project}`" if seen is False else ""
+
+
+def _is_there(client: ArtifactsClient, name: str) -> bool | None:
+    """None: that is not for this caller to know."""
+    try:
+        return client.has_repository(name)
+    except ApiError as error:
+        if not _is_refused(error):
+            raise
+        return None
+
+
+def _is_refused(error: ApiError) -> bool:
+    return error.status == 403 and not error.metadata.get("service")

@@ -49,13 +49,13 @@ USER_MORE_PERMISSIONS = (
     "aiplatform.customJobs.cancel",
     "aiplatform.customJobs.create",
     "aiplatform.customJobs.get",
+    "artifactregistry.repositories.create",
     "artifactregistry.repositories.downloadArtifacts",
-    "artifactregistry.repositories.get",
     "artifactregistry.repositories.uploadArtifacts",
     "compute.acceleratorTypes.list",
     "compute.disks.create",
     "compute.disks.delete",
-    "compute.disks.get",
+    "compute.disks.setLabels",
     "compute.disks.use",
     "compute.disks.useReadOnly",
     "compute.globalOperations.get",
@@ -70,24 +70,25 @@ USER_MORE_PERMISSIONS = (
     "compute.instances.get",
     "compute.instances.getGuestAttributes",
     "compute.instances.getSerialPortOutput",
+    "compute.instances.reset",
     "compute.instances.setLabels",
     "compute.instances.setMetadata",
-    "compute.instances.stop",
+    "compute.instances.simulateMaintenanceEvent",
     "compute.machineTypes.list",
     "compute.routers.list",
-    "compute.subnetworks.get",
     "compute.subnetworks.use",
     "compute.subnetworks.useExternalIp",
     "compute.zoneOperations.get",
-    "compute.zones.list",
     "logging.logEntries.list",
     "serviceusage.quotas.get",
     "serviceusage.services.use",
 )
-"""The same people: what Google's pages ask for beside that when a machine is described, and what images, boots that fail, leaks and
-a new catalog take."""
+"""The same people: what images, drills, leaks, Vertex AI's jobs and a new catalog take. Each is asked for by a recorded call."""
 
-USER_ROLE_PERMISSIONS = (*USER_PERMISSIONS, *USER_MORE_PERMISSIONS)
+USER_SPARE_PERMISSIONS = ("artifactregistry.repositories.get", "compute.subnetworks.get")
+"""For a look before something is begun: where it is refused, it is begun without."""
+
+USER_ROLE_PERMISSIONS = (*USER_PERMISSIONS, *USER_MORE_PERMISSIONS, *USER_SPARE_PERMISSIONS)
 """What the role is made of."""
 
 USER_BUCKET_ROLES = ("roles/storage.objectUser", "roles/storage.legacyBucketReader")
@@ -95,6 +96,17 @@ USER_BUCKET_ROLES = ("roles/storage.objectUser", "roles/storage.legacyBucketRead
 
 ACT_AS_ROLE = "roles/iam.serviceAccountUser"
 """On `outlast-runner` alone: machines are started as it."""
+
+SECRET_PERMISSIONS = (
+    "secretmanager.secrets.create",
+    "secretmanager.secrets.delete",
+    "secretmanager.secrets.getIamPolicy",
+    "secretmanager.secrets.list",
+    "secretmanager.secrets.setIamPolicy",
+    "secretmanager.versions.add",
+    "secretmanager.versions.get",
+)
+"""In the project: whoever keeps secrets there. In no role of ours: who sets a secret's policy could read it."""
 
 ACT_AS = "iam.serviceAccounts.actAs"
 

@@ -39,7 +39,10 @@ def demand_for_machine(emulator: Emulator, request: Request, body: dict[str, Any
             needed.append("compute.disks.use")
             continue
         needed.append("compute.disks.create")
-        image = str((disk.get("initializeParams") or {}).get("sourceImage") or "")
+        described = disk.get("initializeParams") or {}
+        if described.get("labels"):
+            needed.append("compute.disks.setLabels")
+        image = str(described.get("sourceImage") or "")
         link = links.parse(image, "images", project, links.GLOBAL) if image else None
         if link is not None and link.project not in PUBLIC_PROJECTS:
             needed.append("compute.images.useReadOnly")

@@ -58,6 +58,8 @@ class _Disks:
             body["sourceImage"] = request.query("sourceImage")
         if body.get("sourceDisk"):
             acting.demand(self._emulator, request, "compute.disks.useReadOnly", named=str(body["sourceDisk"]))
+        if body.get("labels"):
+            acting.demand(self._emulator, request, "compute.disks.setLabels")
         link = links.Link(project, scope, KIND, str(body.get("name", "")))
         compute = self._compute
 

@@ -65,6 +65,8 @@ class _Images:
         self._check_own(project)
         if body.get("sourceDisk"):
             acting.demand(self._emulator, request, "compute.disks.useReadOnly", named=str(body["sourceDisk"]))
+        if body.get("labels"):
+            acting.demand(self._emulator, request, "compute.images.setLabels")
         link = links.Link(project, links.GLOBAL, KIND, str(body.get("name", "")))
         operations: Operations = compute.operations
 

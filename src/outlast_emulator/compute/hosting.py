@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
 
+GUEST = "instance/guest-attributes/"
+
+
 class Guest(Protocol):
     """What the instance's model needs of a machine and its metadata server, whichever runs it."""
 
@@ -85,7 +88,8 @@ class Silence:
         return None
 
     def guest_attributes(self) -> dict[str, str]:
-        return {}
+        """It tells nothing by itself: what it was made to."""
+        return {path.removeprefix(GUEST): value for path, value in self.values.items() if path.startswith(GUEST)}
 
     def connect(self, port: int) -> socket.socket:
         raise ConnectionRefusedError

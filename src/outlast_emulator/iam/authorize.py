@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from outlast_emulator.chain import Step
 from outlast_emulator.discovery.document import load, names
-from outlast_emulator.errors import ApiError
+from outlast_emulator.errors import ApiError, young
 from outlast_emulator.iam.authority import OWNING, Authority, Caller
 from outlast_emulator.iam.methods import DEMANDS
 from outlast_emulator.iam.tokens import CLOUD_PLATFORM
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 XML_READING = frozenset(
     ("xml.buckets.list", "xml.buckets.get", "xml.objects.list", "xml.objects.get", "xml.objects.head")
 )
+USE_SERVICES = "serviceusage.services.use"
 _SCOPE = "https://www.googleapis.com/auth/"
 _READING = frozenset(
     f"{_SCOPE}{name}"
@@ -46,6 +47,7 @@ def step(emulator: Emulator) -> Step:
         request.principal = caller.member.split(":", 1)[-1] if caller.member else ""
         if caller is not OWNING and emulator.switches.authorize:
             _check_scopes(request.method_id, caller, scopes)
+            _check_quota_project(request, caller, authority)
             _check_permissions(request, caller, authority)
         response = following(request)
         if request.method_id in ("storage.buckets.delete", "xml.buckets.delete") and response.status < 300:
@@ -67,6 +69,23 @@ def _check_scopes(method_id: str, caller: Caller, scopes: dict[str, frozenset[st
     if accepted.isdisjoint(caller.scopes):
         message = "Provided scope(s) are not authorized"
         raise ApiError(403, "forbidden", message)
+
+
+def _check_quota_project(request: Request, caller: Caller, authority: Authority) -> None:
+    """Whoever lets a project pay for a call, by name, needs the right to use its services."""
+    project = request.headers.get("x-goog-user-project", "")
+    if project and caller.member and not authority.allows(caller, USE_SERVICES, ""):
+        message = (
+            f"Caller does not have required permission to use project {project}. Grant the caller the "
+            f"roles/serviceusage.serviceUsageConsumer role, or a custom role with the {USE_SERVICES} permission."
+        )
+        raise young(
+            "PERMISSION_DENIED",
+            message,
+            reason="USER_PROJECT_DENIED",
+            domain="googleapis.com",
+            consumer=f"projects/{project}",
+        )
 
 
 def _check_permissions(request: Request, caller: Caller, authority: Authority) -> None:

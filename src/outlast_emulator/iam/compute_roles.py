@@ -9,6 +9,7 @@ ACT_AS = "iam.serviceAccounts.actAs"
 OF_BODIES = frozenset(
     f"compute.{one}"
     for one in (
+        "disks.setLabels",
         "disks.use",
         "disks.useReadOnly",
         "images.get",

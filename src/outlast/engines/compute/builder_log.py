@@ -19,6 +19,7 @@ class BuilderLog:
         self._at = 0
         self._half = ""
         self._told = False
+        self._refused = False
 
     def read(self) -> None:
         try:
@@ -26,6 +27,9 @@ class BuilderLog:
         except ApiError as error:
             if error.status not in REFUSED:
                 raise
+            if error.status == 403 and not self._refused:
+                self._refused = True
+                self._say(f"its log cannot be shown: {error.message}")
             return
         *lines, self._half = (self._half + text).split("\n")
         for line in lines:
