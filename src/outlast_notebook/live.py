@@ -28,7 +28,7 @@ def wait(handle: JobHandle) -> Status:
         nonlocal shown
         from IPython.display import display
 
-        bundle = {"text/html": html_of(status, handle.metrics()), "text/plain": text_of(status)}
+        bundle = {"text/html": html_of(status, handle._drawn_metrics()), "text/plain": text_of(status)}
         if shown is None:
             shown = display(bundle, raw=True, display_id=True)
         else:

@@ -30,7 +30,7 @@ WIDE, HIGH = 220, 36
 def mimebundle(handle: JobHandle) -> dict[str, str]:
     """What a notebook shows, and what stands there where it cannot."""
     status = handle.status()
-    return {"text/html": html_of(status, handle.metrics()), "text/plain": text_of(status)}
+    return {"text/html": html_of(status, handle._drawn_metrics()), "text/plain": text_of(status)}
 
 
 def text_of(status: Status) -> str:

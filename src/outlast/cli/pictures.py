@@ -11,6 +11,7 @@ from outlast.cli.plot import picture
 from outlast.cli.progress import fancy
 from outlast.cli.terminal import WIDTH_UNKNOWN, paint, put, say, shown, width
 from outlast.cli.timeline import timeline
+from outlast.cli.words import percent
 from outlast.errors import NotFound
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def print_timeline(status: Status) -> None:
 
 def print_metrics(job: Job, wanted: Sequence[str]) -> None:
     """Those asked for, else the first few, and the names of the others."""
-    from outlast.results.metrics import read_metrics
+    from outlast.results.metrics import read_sample
 
-    series = read_metrics(job.folder)
+    series, share = read_sample(job.folder)
     unknown = [name for name in wanted if name not in series]
     if unknown:
         listed = ", ".join(f"`{name}`" for name in list(series)[:8])
@@ -45,7 +46,9 @@ def print_metrics(job: Job, wanted: Sequence[str]) -> None:
         lines = picture(series[name], columns=_columns(), braille=fancy(sys.stdout))
         if lines:
             put("")
-            put(f"{paint(shown(name), 'bold', sys.stdout)}  {_told(name, series[name])}")
+            told = _told(name, series[name])
+            seen = "" if share == 1 else f"; {percent(share)} of the log was read"
+            put(f"{paint(shown(name), 'bold', sys.stdout)}  {told}{seen}")
             for line in lines:
                 put(line)
     others = [name for name in series if name not in names]

@@ -24,7 +24,7 @@ from outlast.jobs.sweep_pull import pull_cells
 from outlast.jobs.watch import wait, watch
 from outlast.jobs.world import World, system_world
 from outlast.results.logs import PieceKind, read_log
-from outlast.results.metrics import read_metrics
+from outlast.results.metrics import read_metrics, read_sample
 from outlast.results.status import Status
 from outlast.results.sweep import table
 from outlast.results.sweep_status import SweepStatus, with_cells
@@ -79,6 +79,10 @@ class JobHandle:
     def metrics(self) -> dict[str, dict[int, float]]:
         """What it has logged by now: name -> step -> value."""
         return read_metrics(self._job.folder)
+
+    def _drawn_metrics(self) -> dict[str, dict[int, float]]:
+        """Enough of them for a picture, in a moment."""
+        return read_sample(self._job.folder)[0]
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Asked for by notebooks alone."""

@@ -13,7 +13,7 @@ from outlast.folder.cell import CellFolder
 from outlast.folder.folder import Folder
 from outlast.folder.layout import cell_id
 from outlast.folder.records import LaunchRecord
-from outlast.results.metrics import read_metrics
+from outlast.results.metrics import read_sample
 from outlast.results.status import PREEMPTIONS
 from outlast.spec.spec import Spec
 from outlast.store.store import Store
@@ -63,7 +63,7 @@ def look_at(
     beat = seen.read_beat(head.attempt) if head.attempt and metrics else None
     if beat is not None and beat.step is not None:
         steps.append(beat.step)
-    series = read_metrics(seen) if metrics else {}
+    series = read_sample(seen)[0] if metrics else {}
     return RunningCell(
         params=params,
         metrics={name: next(reversed(values.values())) for name, values in series.items()},

@@ -58,11 +58,20 @@ class LogReader:
     the tail fresh; without it, segments come as they are sealed.
     """
 
-    def __init__(self, folder: Folder, *, attempt: int | None = None, stream: str = "log", first: int = 1) -> None:
-        """`attempt`: only this one. `first`: this one and those after it."""
+    def __init__(
+        self,
+        folder: Folder,
+        *,
+        attempt: int | None = None,
+        stream: str = "log",
+        first: int = 1,
+        only: frozenset[str] | None = None,
+    ) -> None:
+        """`attempt`: only this one. `first`: this one and those after it. `only`: of the segments, those with these keys."""
         self._folder = folder
         self._stream = stream
         self._only = attempt
+        self._keys = only
         self._attempt = attempt or first
         self._begun = False
         self._ranks: list[_RankReader] | None = None
@@ -91,7 +100,9 @@ class LogReader:
     def _read_attempt(self, number: int, attempt: Attempt | None, over: bool) -> Iterator[LogPiece]:
         if self._ranks is None:
             workers = self._folder.read_spec().workers
-            self._ranks = [_RankReader(self._folder, self._stream, number, rank) for rank in range(workers)]
+            self._ranks = [
+                _RankReader(self._folder, self._stream, number, rank, only=self._keys) for rank in range(workers)
+            ]
         died = attempt is not None and attempt.exit_code is None and attempt.cause not in (None, *NEVER_STARTED)
         for rank in self._ranks:
             for piece in rank.read(over, died and over):
@@ -114,12 +125,21 @@ class LogReader:
 class _RankReader:
     """One rank's stream in one attempt."""
 
-    def __init__(self, folder: Folder, stream: str, attempt: int, rank: int, position: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        stream: str,
+        attempt: int,
+        rank: int,
+        position: int = 0,
+        only: frozenset[str] | None = None,
+    ) -> None:
         self._folder = folder
         self._stream = stream
         self._attempt = attempt
         self._rank = rank
         self._position = position
+        self._only = only
         self._after = ""
         self._reads = 0
 
@@ -147,7 +167,7 @@ class _RankReader:
             if offset is None:
                 continue
             self._after = entry.key
-            if offset + entry.bytes <= self._position:
+            if offset + entry.bytes <= self._position or (self._only is not None and entry.key not in self._only):
                 continue
             try:
                 for chunk in store.download(entry.key):
