@@ -87,4 +87,4 @@ def _words(found: Listed) -> str:
         return f"{rows}, as of {document['dated']}"
     whose = "as Google lists them" if document["refreshed"] else "as they ship with outlast"
     estimates = "; `~`: an estimate" if any(row.get("estimated") for row in found.rows) else ""
-    return f"{rows}; prices of {document['dated']}, {whose}{estimates}"
+    return f"{rows}; $ per hour, prices of {document['dated']}, {whose}{estimates}"

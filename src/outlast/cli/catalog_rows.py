@@ -59,7 +59,7 @@ def _machine(row: Row) -> list[str]:
     return [
         row["name"],
         str(row["cpus"]),
-        f"{row['memory_gb']:g} GB",
+        f"{row['memory_gb']:,.1f}".removesuffix(".0") + " GB",
         f"{row['gpus']} {row['gpu']}" if row["gpu"] else "",
         _usd(row["usd_spot"], row),
         _usd(row["usd"], row),
