@@ -140,3 +140,14 @@ def test_nobody_claims_that_nothing_was_lost_with_a_machine_that_went_on_after_i
     assert begin(head, now=60.0, beat=beat).attempts["1"].steps_lost is None
     assert begin(head, now=60.0, beat=replace(beat, step=43)).attempts["1"].steps_lost == 3
     assert begin(head, now=60.0, beat=replace(beat, doing=f"{life.HELD}step:40")).attempts["1"].steps_lost == 0
+
+
+def test_how_long_machines_live_is_what_all_of_them_worked_by_how_often_one_was_taken() -> None:
+    assert life.machine_life_seconds(fresh()) is None
+    failed = Attempt(1, 0.0, cause=Cause.FAILED, ended_at=30.0)
+    taken = Attempt(1, 100.0, cause=Cause.PREEMPTED, ended_at=150.0)
+    killed = Attempt(1, 200.0, cause=Cause.KILLED, ended_at=220.0)
+    runs = Attempt(1, 300.0)
+    assert life.machine_life_seconds(replace(fresh(), attempts={"1": failed})) is None
+    attempts = {"1": failed, "2": taken, "3": killed, "4": runs}
+    assert life.machine_life_seconds(replace(fresh(), attempts=attempts)) == (30.0 + 50.0 + 20.0) / 2

@@ -1,0 +1,181 @@
+"""One machine of a job, from its claim to its leave, on a clock turned by hand: what real processes would take half an hour to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from outlast.agent.child import Reason
+from outlast.agent.standing import OFFLINE_SECONDS_MAX
+from outlast.errors import StoreUnavailable
+from outlast.folder.records import Cause, Request, State, Worker, WorkerExit
+from outlast.spec.spec import Machine, Rented
+from outlast.store.memory import MemoryStore
+from outlast.store.store import Stored
+from tests.agent.by_hand import BUNDLE, Job, Trainer
+from tests.sweep_search.parts import STEPS, HandClock
+
+OTHER = "c" * 64
+
+
+def test_a_training_that_saves_is_committed_and_succeeds() -> None:
+    job = Job()
+    assert job.serve(Trainer(job, save_steps=16)), "the launch is over with it"
+    assert job.head.state is State.SUCCEEDED
+    assert [one.step for one in job.head.checkpoints] == [96, 112, 128]
+
+
+# What is not named any more.
+
+
+def test_of_older_checkpoints_neither_parts_nor_manifest_stay() -> None:
+    job = Job()
+    job.serve(Trainer(job, save_steps=16))
+    names = [one.name for one in job.head.checkpoints]
+    assert job.keys(job.folder.keys.checkpoints) == {job.folder.keys.manifest(name) for name in names}
+    parts = {part.key for name in names for file in job.folder.read_manifest(name).files for part in file.parts}
+    assert job.keys(job.folder.keys.parts(1)) == parts
+
+
+def test_what_a_dead_machine_sent_and_never_committed_goes_with_the_next_commit() -> None:
+    job = Job()
+    dead = Trainer(job)
+    dead.at_step[40] = lambda: _die(job)
+    with pytest.raises(_Died):
+        job.serve(dead)
+    stray = job.folder.keys.part(1, "0" * 16, 1)
+    job.store.put(stray, b"half of a checkpoint")
+    job.serve(Trainer(job, save_steps=16))
+    assert job.head.attempt == 2
+    assert job.keys(job.folder.keys.parts(1)) == set()
+
+
+class _Died(BaseException):
+    pass
+
+
+def _die(job: Job) -> None:
+    raise _Died
+
+
+# The store is away.
+
+
+class Away(MemoryStore):
+    """Answers nobody between two moments."""
+
+    def __init__(self, clock: HandClock) -> None:
+        super().__init__(clock=clock)
+        self.clock = clock
+        self.since = self.until = 0.0
+
+    def get(self, key: str) -> Stored:
+        if self.since <= self.clock.at < self.until:
+            raise StoreUnavailable("away")
+        return super().get(key)
+
+
+def away(seconds: float) -> Job:
+    clock = HandClock()
+    job = Job(Away(clock))
+    job.clock = clock
+    assert isinstance(job.store, Away)
+    job.store.since, job.store.until = clock.at, clock.at + seconds
+    return job
+
+
+def test_a_machine_that_never_reaches_its_home_leaves_alone_and_its_launch_stays() -> None:
+    job = away(1e9)
+    began_at = job.clock.at
+    assert not job.serve(Trainer(job))
+    assert OFFLINE_SECONDS_MAX < job.clock.at - began_at < OFFLINE_SECONDS_MAX + 60
+
+
+def test_a_machine_whose_home_comes_back_in_time_goes_on() -> None:
+    job = away(OFFLINE_SECONDS_MAX - 60)
+    assert job.serve(Trainer(job))
+    assert job.head.state is State.SUCCEEDED
+
+
+# Other ranks.
+
+
+@pytest.mark.parametrize(("code", "state"), [(0, State.SUCCEEDED), (1, State.FAILED), (3, State.FAILED)])
+def test_a_rank_that_fails_ends_the_attempt_for_its_own_reason_and_one_that_is_done_does_not(
+    code: int, state: State
+) -> None:
+    job = Job(workers=2)
+    job.folder.create(job.folder.keys.worker(1, 1), Worker("other", 1, 1, "m1"))
+    trainer = Trainer(job)
+    trainer.at_step[40] = lambda: job.folder.create(job.folder.keys.exit(1, 1), WorkerExit(1, code, job.clock.at))
+    job.serve(trainer)
+    head = job.head
+    assert (head.state, head.exit_code) == (state, code)
+    assert (head.attempts["1"].step == STEPS) == (code == 0)
+
+
+# Its code is changed.
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_edit_is_put_under_the_trainer_and_a_restart_begins_the_next_attempt_with_it(restart: bool) -> None:
+    job = Job()
+    trainer = Trainer(job)
+    trainer.at_step[40] = wish(job, restart=restart)
+    assert job.serve(trainer)
+    assert job.head.state is State.SUCCEEDED
+    assert job.head.bundle == OTHER
+    if restart:
+        assert trainer.edits == []
+        assert [notice.reason for notice in trainer.told] == [Reason.EDIT]
+        assert trainer.bundles == [BUNDLE, OTHER]
+        assert job.head.attempts["1"].cause is Cause.EDITED
+    else:
+        assert trainer.edits == [(BUNDLE, OTHER)]
+        assert trainer.told == []
+        assert trainer.bundles == [BUNDLE]
+
+
+def wish(job: Job, *, restart: bool) -> Callable[[], object]:
+    name = job.folder.keys.edit(1, job.clock.at, "0" * 16)
+    request = Request("sync", 1, job.clock.at, bundle=OTHER, restart=restart)
+    return lambda: job.folder.create(name, request)
+
+
+# Time and money.
+
+
+def test_what_is_not_uploaded_when_the_time_is_over_stays_behind_and_that_is_said() -> None:
+    job = Job(max_run_seconds=30.0)
+    trainer = Trainer(job, save_steps=100, upload_seconds=60.0)
+    assert job.serve(trainer)
+    assert job.head.state is State.EXPIRED
+    assert job.head.checkpoints == ()
+    assert "before all that it saved was in the home" in job.head.reason
+
+
+RENTED = Machine(1, 0, Rented("p", ("r",), "t", usd_per_hour=3600.0))
+"""A dollar a second, of which the boot takes 45."""
+
+
+def test_a_trainer_works_until_its_money_is_nearly_spent_and_not_longer() -> None:
+    job = Job(machine=RENTED, usd_per_hour=3600.0, max_cost_usd=45.0 + 20.0)
+    trainer = Trainer(job)
+    began_at = job.clock.at
+    assert job.serve(trainer)
+    assert job.head.state is State.EXPIRED and "$65.00" in job.head.reason
+    assert [notice.reason for notice in trainer.told] == [Reason.COST]
+    assert trainer.told_at is not None
+    assert 20.0 - 6.5 - 1 < trainer.told_at - began_at < 20.0
+
+
+def test_money_that_lasts_longer_than_the_time_prolongs_nothing() -> None:
+    job = Job(machine=RENTED, usd_per_hour=3600.0, max_cost_usd=1000.0, max_run_seconds=20.0)
+    trainer = Trainer(job)
+    began_at = job.clock.at
+    assert job.serve(trainer)
+    assert job.head.state is State.EXPIRED and "time" in job.head.reason
+    assert [notice.reason for notice in trainer.told] == [Reason.DEADLINE]
+    assert trainer.told_at is not None
+    assert 20.0 - 2.0 - 1 < trainer.told_at - began_at < 20.0
