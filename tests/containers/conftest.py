@@ -21,10 +21,16 @@ CONTAINERS_CONF = """\
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+lock_type = "file"
+tmp_dir = "{at}/tmp"
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 """
-"""A container in which limits cannot be raised, and cgroups are the host's, still runs these."""
+"""A container in which limits cannot be raised, and cgroups are the host's, still runs these.
+
+Storage alone is not all of it: where podman notes which containers have ended is one directory of the whole computer, if not said, and
+`podman system reset` removes that, under every other test process.
+"""
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +60,7 @@ def _version() -> str:
 def podman_env() -> Iterator[dict[str, str]]:
     """Its storage is thrown away with the tests. Below a short path: those of its sockets have a limit, beyond which it waits in vain."""
     at = Path(tempfile.mkdtemp(prefix="pod-", dir="/tmp"))
-    (at / "containers.conf").write_text(CONTAINERS_CONF)
+    (at / "containers.conf").write_text(CONTAINERS_CONF.format(at=at))
     storage = f'[storage]\ndriver = "overlay"\ngraphroot = "{at}/graph"\nrunroot = "{at}/run"\n'
     (at / "storage.conf").write_text(storage)
     env = {

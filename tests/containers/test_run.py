@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from outlast.machine import container_run
+from outlast.machine import container_guard, container_run
 from tests.cli.user import User
 from tests.containers.conftest import podman
 
@@ -206,3 +206,33 @@ def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(tmp_pat
     assert "podman could not start the container; `--container-args`" in done.stderr
     assert json.loads((tmp_path / "stdin").read_text()) == {"TOKEN": SECRET}
     assert SECRET not in (tmp_path / "env").read_text()
+
+
+def test_who_is_asked_to_end_before_there_is_a_container_starts_none(tmp_path: Path) -> None:
+    fake = tmp_path / "podman"
+    fake.write_text(f"#!/bin/sh\n[ $1 = rm ] && kill -TERM $PPID\n[ $1 = run ] && touch {tmp_path}/started\nexit 0\n")
+    fake.chmod(0o755)
+    order = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}, "lock": str(tmp_path / "lock")}
+    order |= {"secrets": [], "command": [str(fake), "run"]}
+    (tmp_path / "order.json").write_text(json.dumps(order))
+
+    done = subprocess.run([sys.executable, "-I", container_run.__file__, str(tmp_path / "order.json")], check=False)
+
+    assert done.returncode == 128 + signal.SIGTERM
+    assert not (tmp_path / "started").exists()
+
+
+def test_who_is_asked_to_end_before_the_first_process_in_the_container_listens_ends_all_the_same(
+    tmp_path: Path,
+) -> None:
+    """The kernel keeps signals from a container's first process that it has no function for yet: a file tells it."""
+    import fcntl
+
+    (tmp_path / f"lock{container_run.TOLD}").touch()
+    with open(tmp_path / "lock", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        command = [sys.executable, "-I", container_guard.__file__, str(tmp_path / "lock"), "-", "sleep", "600"]
+        done = subprocess.run(command, check=False, timeout=SECONDS_MAX)
+
+    assert done.returncode == 128 + signal.SIGTERM
+    assert container_guard.TOLD == container_run.TOLD

@@ -2,7 +2,8 @@
 
 Run by the container's own Python, from a file: it may import nothing but the standard library.
 `container_guard.py LOCK SECRETS COMMAND...`; where SECRETS is the word `secrets`, the trainer's come as JSON on standard input.
-A process outside holds a lock on the file LOCK for as long as it lives: a runtime's daemon would let the container live on.
+A process outside holds a lock on the file LOCK for as long as it lives: a runtime's daemon would let the container live on. It makes a
+file beside it when the trainer is asked to end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import threading
 
 SECRETS = "secrets"
+TOLD = ".told"
 LOOK_SECONDS = 1.0
 EXIT_ABANDONED = 137
 EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126
@@ -29,8 +31,16 @@ def main(arguments: list[str]) -> int:
     if trainer == 0:
         os.environ.update(secrets)
         _become(command)
+    try:
+        os.setpgid(trainer, trainer)  # whichever of both is first: no signal may come before there is a group
+    except OSError:
+        pass  # it was faster
     for number in PASSED_ON:
         signal.signal(number, lambda got, _: _pass_on(trainer, got))
+    if os.path.exists(lock + TOLD):
+        _pass_on(
+            trainer, signal.SIGTERM
+        )  # the first process of a container hears no signal that it has no function for
     threading.Thread(target=_watch, args=(lock,), daemon=True).start()
     while True:
         try:

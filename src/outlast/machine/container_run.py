@@ -11,10 +11,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 LABEL = "outlast.lock"
 EXIT_RUNTIME = 125
 """As podman and docker say: the container could not be started."""
+
+TOLD = ".told"
+"""After the lock's name: a file that is there when the trainer was asked to end."""
+
+ANSWER_SECONDS_MAX = 60.0
+"""One that hangs, as a runtime does over a container whose watcher was killed, must not hold up the trainer's end."""
+
+SWEEP_SECONDS_MAX = 20.0
 
 
 def main(arguments: list[str]) -> int:
@@ -23,9 +32,13 @@ def main(arguments: list[str]) -> int:
     os.environ.update(order["environ"])
     lock = os.open(order["lock"], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     fcntl.flock(lock, fcntl.LOCK_EX)
+    told = order["lock"] + TOLD
+    if os.path.exists(told):
+        os.unlink(told)
     # The whole group is told, the runtime too: it passes the signal on, and what is below it says when it has ended.
+    # Where it comes too early for that, the first process in the container finds a file.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, lambda *_: os.close(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)))
     _heard([order["runtime"], "rm", "--force", order["name"]])
     present = [order["runtime"], "image", "inspect", order["image"]]
     if order["load"] and _heard(present).returncode != 0:
@@ -33,9 +46,13 @@ def main(arguments: list[str]) -> int:
         if said.returncode != 0:
             os.write(2, b"outlast: the image of this job cannot be loaded again: " + said.stdout[-1000:] + b"\n")
             return EXIT_RUNTIME
+    if os.path.exists(told):
+        return 128 + signal.SIGTERM
     runtime = _start(order["command"], order["secrets"])
-    sweep(order["runtime"])
+    sweeper = threading.Thread(target=sweep, args=(order["runtime"],), daemon=True)
+    sweeper.start()
     code = runtime.wait()
+    sweeper.join(SWEEP_SECONDS_MAX)  # what it has not done by then, the next one does
     if code == EXIT_RUNTIME:
         name = os.path.basename(order["runtime"])
         os.write(2, f"outlast: {name} could not start the container; `--container-args` are its options\n".encode())
@@ -68,7 +85,11 @@ def sweep(runtime: str) -> None:
 
 
 def _heard(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    """As one that has failed, if it does not come to an end."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, EXIT_RUNTIME, "", "")
 
 
 def is_held(lock: str) -> bool:
