@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import outlast
+from outlast.clock import SYSTEM
 from outlast.errors import NotFound, UsageError
 from outlast.jobs.asked import Asked
 from outlast.jobs.job_names import read_names
@@ -114,13 +115,13 @@ def test_resume_goes_back_to_the_checkpoint_that_was_asked_for() -> None:
     Path("slow.py").write_text(slow)
     job = outlast.submit("slow.py", job_id="slow")
     while len(job.status().head.checkpoints) < 3:
-        pass
+        SYSTEM.sleep(0.02)
     status = job.stop()
     assert status.state == "stopped"
     oldest = status.head.checkpoints[0].step
     job.resume(checkpoint=str(oldest))
     while "2" not in job.status().head.attempts:
-        pass
+        SYSTEM.sleep(0.02)
     assert job.status().head.attempts["2"].resumed_from_step == oldest
     assert job.stop().state == "stopped"
 

@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import os
-import pickle
 import struct
 import zipfile
 from pathlib import Path
@@ -14,69 +13,11 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 
 from outlast.results.compare import source
 from outlast.results.compare.directories import Comparison, compare_directories, describe
 from outlast.results.compare.rules import Compared
-
-
-@pytest.fixture
-def sides(tmp_path: Path) -> tuple[Path, Path]:
-    left, right = tmp_path / "left", tmp_path / "right"
-    left.mkdir()
-    right.mkdir()
-    return left, right
-
-
-def one(sides: tuple[Path, Path], **options: Any) -> Compared:
-    comparison = compare_directories(*sides, **options)
-    assert len(comparison.files) == 1, comparison
-    return comparison.files[0]
-
-
-def write(sides: tuple[Path, Path], name: str, left: bytes, right: bytes) -> None:
-    for side, data in zip(sides, (left, right), strict=True):
-        (side / name).parent.mkdir(parents=True, exist_ok=True)
-        (side / name).write_bytes(data)
-
-
-def zipped(members: dict[str, bytes], day: int = 1, method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name, (2024, 1, day, 0, 0, 0)), data, compress_type=method)
-    return buffer.getvalue()
-
-
-def npy(array: Any) -> bytes:
-    buffer = io.BytesIO()
-    numpy.save(buffer, array, allow_pickle=True)
-    return buffer.getvalue()
-
-
-def tensors(values: dict[str, Any]) -> bytes:
-    """A safetensors file, written by the format's description."""
-    header, data = {}, b""
-    for name, array in values.items():
-        raw = array.tobytes()
-        kind = {"float32": "F32", "int64": "I64", "float64": "F64"}[str(array.dtype)]
-        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
-
-
-def saved_by_torch(value: Any, name: str = "archive") -> bytes:
-    path = Path(os.environ["PYTEST_TORCH_DIR"]) / f"{name}.pt"
-    torch.save(value, path)
-    return path.read_bytes()
-
-
-@pytest.fixture(autouse=True)
-def _torch_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "torch").mkdir()
-    monkeypatch.setenv("PYTEST_TORCH_DIR", str(tmp_path / "torch"))
+from tests.results.comparing import npy, one, tensors, write, zipped
 
 
 def test_equal_bytes_are_equal_and_the_rule_says_so(sides: tuple[Path, Path]) -> None:
@@ -233,116 +174,10 @@ def test_texts_and_objects_in_arrays_have_no_tolerance(sides: tuple[Path, Path])
     assert one(sides, tolerance=10.0).difference
 
 
-def training_state(scale: float = 1.0) -> dict[str, Any]:
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    model(torch.randn(16, 8)).sum().backward()
-    optimizer.step()
-    with torch.no_grad():
-        model[0].bias[3] *= scale
-    return {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "half": torch.ones(3).bfloat16()}
-
-
-def test_files_of_torch_are_compared_by_their_storages_whatever_the_file_was_called(sides: tuple[Path, Path]) -> None:
-    write(sides, "m.pt", saved_by_torch(training_state(), "first"), saved_by_torch(training_state(), "tmp-second"))
-    assert one(sides) == Compared("m.pt", "torch storages")
-
-
-def test_a_state_that_was_loaded_and_saved_again_is_the_same(sides: tuple[Path, Path]) -> None:
-    first = saved_by_torch(training_state(), "m")
-    # Loading makes new strings: the pickle refers to them in other places, which changes its bytes but not its meaning.
-    renamed = {"".join(list(key)): value for key, value in torch.load(io.BytesIO(first)).items()}
-    renamed["model"] = {"".join(list(key)): value for key, value in reversed(list(renamed["model"].items()))}
-    reference = {**training_state(), "model": dict(training_state()["model"])}
-    write(sides, "m.pt", saved_by_torch(reference, "m"), saved_by_torch(renamed, "m"))
-    compared = one(sides)
-    assert compared.rule == "torch storages"
-    assert compared.difference == ""
-
-
-def test_a_weight_that_differs_in_a_torch_file_is_named(sides: tuple[Path, Path]) -> None:
-    write(sides, "m.pt", saved_by_torch(training_state()), saved_by_torch(training_state(1.001)))
-    assert "['model']" in one(sides).difference
-    assert "value 3 is" in one(sides).difference
-    assert one(sides, tolerance=1e-2).within is not None
-    assert one(sides, tolerance=1e-9).difference
-
-
-def test_torch_files_with_other_dtypes_numbers_or_flags_differ(sides: tuple[Path, Path]) -> None:
-    base = {"w": torch.zeros(4), "epoch": 3, "best": 0.5, "flag": True}
-    for changed in (
-        {"w": torch.zeros(4, dtype=torch.float64)},
-        {"w": torch.zeros(2, 2)},
-        {"w": torch.zeros(5)},
-        {"epoch": 4},
-        {"epoch": 3.0},
-        {"flag": 1},
-        {"extra": None},
-    ):
-        write(sides, "m.pt", saved_by_torch(base), saved_by_torch({**base, **changed}))
-        assert one(sides).difference, changed
-    write(sides, "m.pt", saved_by_torch(base), saved_by_torch({**base, "best": 0.5000001}))
-    assert one(sides).difference
-    assert not one(sides, tolerance=1e-3).difference
-
-
-def test_nothing_in_a_pickle_is_ever_run(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    canary = tmp_path / "canary"
-
-    class Bomb:
-        def __init__(self, other: int) -> None:
-            self.other = other
-
-        def __reduce__(self) -> Any:
-            return (os.mkdir, (str(canary), 0o700 + self.other))
-
-    write(sides, "a.pkl", pickle.dumps(Bomb(0)), pickle.dumps(Bomb(1)))
-    assert one(sides).rule == "pickle structure"
-    write(sides, "a.pkl", saved_by_torch({"a": Bomb(0)}), saved_by_torch({"a": Bomb(1)}))
-    assert one(sides).rule == "torch storages"
-    assert not canary.exists()
-
-
-@pytest.mark.parametrize("protocol", range(6))
-def test_pickles_are_compared_by_what_they_describe(sides: tuple[Path, Path], protocol: int) -> None:
-    def value(last: float) -> dict[str, Any]:
-        shared = [1, 2, "three"]
-        document: dict[str, Any] = {"a": shared, "b": shared, "c": {4, 5}, "d": (b"x", None, True, 2**70, last)}
-        document["self"] = document
-        return document
-
-    write(sides, "a.pkl", pickle.dumps(value(0.5), protocol), pickle.dumps(value(0.25), protocol))
-    assert one(sides).difference.endswith("0.25 instead of 0.5")
-    other = value(0.5)
-    other["b"] = list(other["b"])
-    write(sides, "a.pkl", pickle.dumps(value(0.5), protocol), pickle.dumps(other, protocol))
-    assert one(sides) == Compared("a.pkl", "pickle structure")
-
-
-def test_a_pickle_that_doubles_itself_is_walked_once(sides: tuple[Path, Path]) -> None:
-    def doubled(first: int) -> Any:
-        value: Any = [first]
-        for _ in range(60):
-            value = [value, value]
-        return value
-
-    write(sides, "a.pkl", pickle.dumps([doubled(1), 1]), pickle.dumps([doubled(1), 2]))
-    assert one(sides).difference == "at [1]: 2 instead of 1"
-
-
-def test_broken_pickles_are_compared_by_their_bytes(sides: tuple[Path, Path]) -> None:
-    good = pickle.dumps({"a": [1, 2]})
-    for bad in (good[:-3], b"", b"\x80\x04t.", b"\x80\x04\x8fa.", b"(" * 50 + b"."):
-        write(sides, "a.pkl", good, bad)
-        assert one(sides).rule.startswith("bytes, not pickle structure"), bad
-        assert one(sides).difference
-
-
 def test_a_bomb_is_not_unpacked(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "EXPANDED_BYTES_MIN", 1 << 20)
     for name, pack in {"b.zip": lambda data: zipped({"a": data}), "b.gz": gzip.compress}.items():
-        write(sides, name, pack(b"\x00" * (64 << 20)), pack(b"\x00" * (64 << 20) + b"1"))
+        write(sides, name, pack(b"\x00" * (4 << 20)), pack(b"\x00" * (4 << 20) + b"1"))
         compared = compare_directories(*sides, compare=[name]).files[0]
         assert "grows to more than" in compared.rule
         assert compared.difference
