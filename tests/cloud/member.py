@@ -60,8 +60,9 @@ def company(scratch: Path) -> Iterator[Running]:
         admin.init()
         key = found.call("POST", "/_emulator/iam/users", {"email": ANN}).json()
         (scratch / KEY).write_text(json.dumps(key))
-        body = {"roleId": "keeper", "role": {"title": "t", "includedPermissions": [], "stage": "GA"}}
-        assert found.call("POST", "/v1/projects/emulated/roles", body).status == 200
+        for role in ("keeper", "objects"):
+            body = {"roleId": role, "role": {"title": "t", "includedPermissions": [], "stage": "GA"}}
+            assert found.call("POST", "/v1/projects/emulated/roles", body).status == 200
         binding = {"resource": "projects/emulated", "role": "projects/emulated/roles/keeper", "member": f"user:{ANN}"}
         assert found.call("POST", "/_emulator/iam/bindings", binding).status == 200
         yield found

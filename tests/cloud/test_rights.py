@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from outlast.engines.compute import image_bodies
 from outlast.errors import Denied
 from outlast.jobs import roles
 from outlast_emulator.testing import Running
-from tests.cloud.member import ANN, KEY, Member, company, take_away
+from tests.cloud.member import ANN, KEY, Member, company, permit, take_away
 from tests.compute.renter import RUNNER
 
 Act = Callable[[Member], None]
@@ -170,24 +171,41 @@ def test_without_what_is_only_looked_at_everything_goes_on(ann: Member, emulator
     assert asked_by_ann(emulator) >= {*roles.USER_SPARE_PERMISSIONS} and ann.said == []
 
 
-@pytest.mark.parametrize(
-    ("resource", "role", "named"),
-    [
-        ("buckets/a-home", "roles/storage.objectUser", "storage.objects."),
-        (f"serviceAccounts/{RUNNER}", roles.ACT_AS_ROLE, roles.ACT_AS),
-    ],
-)
-def test_without_a_binding_the_error_names_what_it_grants(
-    ann: Member, emulator: Running, resource: str, role: str, named: str
+OF_BUCKET = ("storage.buckets.get", *(f"storage.objects.{verb}" for verb in ("create", "delete", "get", "list")))
+"""Of what Google's two roles in the bucket have, what is asked for."""
+
+
+@pytest.mark.parametrize("permission", OF_BUCKET)
+def test_without_any_one_of_those_in_the_bucket_what_one_reads_names_it(
+    ann: Member, emulator: Running, permission: str
 ) -> None:
+    """A role with the others stands for Google's two."""
+    permit(emulator, "objects", {*OF_BUCKET} - {permission})
+    body = {"resource": "buckets/a-home", "role": "projects/emulated/roles/objects", "member": f"user:{ANN}"}
+    object_user, reader = roles.USER_BUCKET_ROLES
+    with without_binding(emulator, "buckets/a-home", object_user), without_binding(emulator, "buckets/a-home", reader):
+        assert emulator.call("POST", "/_emulator/iam/bindings", body).status == 200
+        words = ann.refusal(Member.lives if permission in OF_BUCKET[1:] else Member.looks)
+        assert emulator.call("DELETE", "/_emulator/iam/bindings", body).status == 200
+    assert permission in words, words
+    asked = {one for one in asked_by_ann(emulator) if one.startswith("storage.")}
+    assert asked <= {*OF_BUCKET, "storage.buckets.getIamPolicy"}, "the last for doctor, which does without"
+
+
+def test_without_a_machine_s_account_the_error_names_what_it_takes(ann: Member, emulator: Running) -> None:
+    with without_binding(emulator, f"serviceAccounts/{RUNNER}", roles.ACT_AS_ROLE), pytest.raises(Denied) as refused:
+        ann.lives()
+    assert roles.ACT_AS in refused.value.message and refused.value.exit_code == 4
+
+
+@contextmanager
+def without_binding(emulator: Running, resource: str, role: str) -> Iterator[None]:
     body = {"resource": resource, "role": role, "member": f"user:{ANN}"}
     assert emulator.call("DELETE", "/_emulator/iam/bindings", body).status == 200
     try:
-        with pytest.raises(Denied) as refused:
-            ann.lives()
+        yield
     finally:
         assert emulator.call("POST", "/_emulator/iam/bindings", body).status == 200
-    assert named in refused.value.message and refused.value.exit_code == 4
 
 
 def test_the_roles_in_the_guide_are_those_that_init_makes() -> None:

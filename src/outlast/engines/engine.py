@@ -74,6 +74,9 @@ class LaunchState:
     lacks_workers: bool = False
     """Others are alive, but nobody replaces some that are gone: another `start` does."""
 
+    idle: tuple[str, ...] = ()
+    """`RANK-NUMBER` of machines that are not needed any more and may not leave: whoever looks, and may, sends them away."""
+
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)

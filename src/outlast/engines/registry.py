@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,6 +100,20 @@ TIDIERS: Mapping[str, Callable[[Launch, Mapping[str, str], Clock, bool], None]] 
     "compute": _compute_tidy,
 }
 """Removes what a launch that is over has left and that costs nothing; at last also what keeps a late start from beginning it again."""
+
+
+def _compute_send_away(
+    launch: Launch, environ: Mapping[str, str], clock: Clock, idle: Collection[str]
+) -> Collection[str]:
+    from outlast.engines.compute.engine import ComputeEngine
+
+    return ComputeEngine(clock, environ).send_away(launch, idle)
+
+
+DISMISSERS: Mapping[str, Callable[[Launch, Mapping[str, str], Clock, Collection[str]], Collection[str]]] = {
+    "compute": _compute_send_away,
+}
+"""Sends away machines that are not needed any more and may not leave by themselves (`LaunchState.idle`); those that were there."""
 
 
 def _vertex_made(engine: Engine, launch: Launch) -> tuple[Resource, ...]:

@@ -9,9 +9,11 @@ from dataclasses import field
 from outlast.dataclass import dataclass
 from outlast.engines.engine import Auditor, Found, home_digest
 from outlast.engines.registry import auditors
-from outlast.errors import KeyMissing, OutlastError
+from outlast.errors import Denied, KeyMissing, OutlastError
 from outlast.folder.home import Home
 from outlast.folder.records import Head
+from outlast.jobs.dismiss import idle_machines
+from outlast.jobs.job import Job
 from outlast.jobs.world import World
 
 GRACE_SECONDS = 120.0
@@ -43,6 +45,8 @@ class Judged:
     found: Found
     verdict: Verdict
     why: str
+    trapped: bool = False
+    """A machine that its group would make again, were it deleted by itself."""
 
 
 @dataclass
@@ -73,7 +77,7 @@ def audit(world: World, project: str = "", home: str | None = None, *, fix: bool
         result = _look(world, project, home)
         result.removed, result.failed = removed, failed
         if number + 1 < rounds:
-            _remove(world, project, result)
+            _remove(world, project, home, result)
     return result
 
 
@@ -83,7 +87,8 @@ def _look(world: World, project: str, home: str | None) -> Audit:
     for engine, auditor in auditors(project, world.environ).items():
         found = list(auditor.found())
         judge = _Judge(world, homes)
-        result.items += [Judged(engine, one, *judge.judge(one)) for one in found]
+        judged = [(one, *judge.judge(one)) for one in found]
+        result.items += [Judged(engine, one, verdict, why, one.name in judge.trapped) for one, verdict, why in judged]
         result.away |= judge.away
     return result
 
@@ -96,6 +101,10 @@ class _Judge:
         self.homes = homes
         self.away: dict[str, str] = {}
         self._heads: dict[tuple[str, str], Head | None] = {}
+        self.trapped: set[str] = set()
+        """Machines that idle in the group of a job that has not ended, since they lack the right to leave it."""
+
+        self._idle: dict[tuple[str, str], frozenset[str]] = {}
 
     def judge(self, found: Found) -> tuple[Verdict, str]:
         if found.kept:
@@ -126,6 +135,12 @@ class _Judge:
         if head.launch_id != found.launch:
             return _unless_fresh(age_seconds), f"job `{head.job}` goes on with another launch"
         if not head.state.final:
+            if found.kind == "machine" and self._is_idle(home, head, found):
+                self.trapped.add(found.name)
+                return (
+                    Verdict.LEAK,
+                    f"job `{head.job}` needs it no more, and it may not leave: `outlast init` gives that right",
+                )
             return Verdict.NEEDED, f"job `{head.job}` has not ended"
         ended_seconds = home.store.now() - (head.ended_at or 0.0)
         if found.kind != "template" and ended_seconds < self._linger_seconds(home, head):
@@ -134,6 +149,14 @@ class _Judge:
                 f"job `{head.job}` has {head.state.value}, and its machine lingers as it was asked to",
             )
         return _unless_fresh(ended_seconds), f"job `{head.job}` has {head.state.value}"
+
+    def _is_idle(self, home: Home, head: Head, found: Found) -> bool:
+        """A machine's name ends with its rank."""
+        key = (home.url, head.job)
+        if key not in self._idle:
+            self._idle[key] = idle_machines(home.folder(head.job), head.launch)
+        rank = found.name.rpartition("-")[2]
+        return any(one.partition("-")[0] == rank for one in self._idle[key])
 
     def _linger_seconds(self, home: Home, head: Head) -> float:
         rented = home.folder(head.job).read_launch(head.launch).machine.rented
@@ -157,15 +180,30 @@ ORDER = ("group", "machine", "disk", "template")
 """A group makes its machines again, and a disk goes with its machine."""
 
 
-def _remove(world: World, project: str, result: Audit) -> None:
+def _remove(world: World, project: str, home: str | None, result: Audit) -> None:
+    homes = {home_digest(one.url): one for one in world.homes(home)}
     by_name: Mapping[str, Auditor] = auditors(project, world.environ)
     for item in _in_order(result.items):
         try:
-            by_name[item.engine].remove(item.found)
+            if item.trapped:
+                _send_away(world, homes[item.found.home], item.found)
+            else:
+                by_name[item.engine].remove(item.found)
         except OutlastError as error:
             result.failed[item.found.name] = error.message
         else:
             result.removed.append(item)
+
+
+def _send_away(world: World, home: Home, found: Found) -> None:
+    """By a look at its job, which sends away all of its kind and ends their bills."""
+    from outlast.jobs.look import look
+
+    status = look(world, Job.of(home, found.job))
+    rank = found.name.rpartition("-")[2]
+    left = idle_machines(home.folder(found.job), status.launch.launch)
+    if any(one.partition("-")[0] == rank for one in left):
+        raise Denied(status.why or "it could not be sent away")
 
 
 def _in_order(items: Sequence[Judged]) -> Iterator[Judged]:

@@ -9,6 +9,7 @@ from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
+from outlast.jobs.dismiss import dismiss_idle
 from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.launch import start
@@ -47,6 +48,7 @@ def look(world: World, job: Job) -> Status:
         at, launch_state = _mend(world, job, spec, record, at, launch_state, stopping)
         if at.head.launch != record.launch:
             record = job.folder.read_launch(at.head.launch)
+        launch_state = dismiss_idle(world, job, record, spec, launch_state) if launch_state.idle else launch_state
     else:
         publish(job.folder, record.id, spec, at.head)  # the machine that should have may have been taken away first
         end_what_is_left(world, job, record, spec, at.head)

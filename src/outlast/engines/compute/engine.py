@@ -7,7 +7,7 @@ make it once; whoever stops it leaves a template behind that says so, and nobody
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from outlast.clock import Clock
@@ -124,6 +124,12 @@ class ComputeEngine:
             group.delete_templates()
             if marker_too and group.is_stopped():
                 group.delete_word()
+
+    def send_away(self, launch: Launch, idle: Collection[str]) -> list[str]:
+        """Machines that are not needed any more and may not leave, as `LaunchState.idle` names them; those that were there."""
+        group = self._group(launch)
+        with told(f"sending away what launch `{launch.id}` in `{group.region}` does not need any more"):
+            return group.send_away(idle)
 
     # People.
 

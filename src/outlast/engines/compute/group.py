@@ -5,12 +5,12 @@ Every resource has a name that follows from the launch's id, and only what carri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from outlast.clock import Clock
 from outlast.engines.compute import bodies, names, troubles
-from outlast.engines.compute.managed import Managed
+from outlast.engines.compute.managed import Managed, place_of, there_by_rank
 from outlast.engines.compute.requests import or_none, request_id
 from outlast.engines.compute.variants import variants
 from outlast.engines.engine import Launch
@@ -78,6 +78,15 @@ class Group:
         except ApiError as error:
             if error.status not in (400, 404, 409):  # it is being deleted, or gone
                 raise
+
+    def send_away(self, idle: Collection[str]) -> list[str]:
+        """Of these machines, `RANK-NUMBER`, those that are there: the group is so much smaller from then on."""
+        there = there_by_rank(self.managed())
+        found = {one: there[rank] for one in idle if (rank := int(one.partition("-")[0])) in there}
+        if found:
+            places = [place_of(one) for one in found.values()]
+            self.client.delete_instances(self.region, self.name, places, request_id())
+        return list(found)
 
     def leave_word(self) -> None:
         """That nobody is to start it any more."""

@@ -36,7 +36,9 @@ def look(group: Group, transport: Transport, taken: Collection[str]) -> LaunchSt
         machine for rank in there if boots.is_up(rank) and (machine := machine_id(launch, rank, boots)) not in taken
     )
     if running and launch.independent:
-        return LaunchState(Condition.RUNNING, _idle(boots, there) or troubles.told(troubled), machines=running)
+        idle = tuple(f"{rank}-{boots.newest[rank]}" for rank in there if boots.is_idle(rank))
+        why = trapped(len(idle)) if idle else troubles.told(troubled)
+        return LaunchState(Condition.RUNNING, why, machines=running, idle=idle)
     if len(running) == launch.workers:
         return LaunchState(Condition.RUNNING, machines=running)
     if there:
@@ -72,9 +74,6 @@ def _without_group(transport: Transport, launch: Launch) -> LaunchState:
     return LaunchState(Condition.BOOT_FAILED, why or "it left no word")
 
 
-def _idle(boots: Boots, there: list[int]) -> str:
-    idle = sum(1 for rank in there if boots.is_idle(rank))
-    if not idle:
-        return ""
+def trapped(idle: int) -> str:
     machines = f"{idle:,} of its machines have" if idle > 1 else "one of its machines has"
     return f"{machines} nothing to do, but may not leave: `outlast init` gives that right; until the end it is paid for"

@@ -64,13 +64,23 @@ tell() {
   curl -sf --max-time 10 -X PUT -H 'Metadata-Flavor: Google' --data-binary @- "$server/instance/guest-attributes/outlast/$1" >/dev/null || true
 }
 
-# The group recreates whatever stops by itself: only without it is this over.
+# The group recreates whatever stops by itself: only without it is this over. Who may not delete it may be allowed to empty it. Who may
+# do neither asks for some minutes, since rights arrive late, and powers off: until it is made again, and asks again, only its disk is paid for.
 end_group() {
-  local try status
+  local try status refused=0
   for try in $(seq 1 60); do
     status=$(call DELETE "$group")
     say "asked for the end of the group: $status"
-    [ "$status" = 404 ] && break
+    case $status in
+      404) break ;;
+      401 | 403)
+        say "this machine may not end its group: $(head -c 300 "$base/answer" | tr '\n' ' ')"
+        refused=$((refused + 1))
+        status=$(call POST "$group/resize?size=0&requestId=$(cat /proc/sys/kernel/random/uuid)" --data-binary '')
+        say "asked for an empty group: $status"
+        [ "$refused" -lt 10 ] || break
+        ;;
+    esac
     sleep $((try < 5 ? 1 << try : 30))
   done
   poweroff_now
