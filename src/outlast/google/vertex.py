@@ -42,8 +42,3 @@ class VertexClient:
 
     def delete(self, name: str) -> bool:
         return self._api.delete(name)
-
-
-def number_of(name: str) -> str:
-    """The job's own id, by which its log is found."""
-    return name.rpartition("/")[2]

@@ -33,7 +33,6 @@ ENGINE = "compute"
 FAMILY_LENGTH_MAX = 47
 """`-20261116-034500` stands behind it, and Google takes 63."""
 
-KEEP_DEFAULT = 2
 _FAMILY = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _PYTHON = re.compile(r"3\.\d{1,2}")
 

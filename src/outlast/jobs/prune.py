@@ -28,7 +28,6 @@ from outlast.jobs.world import World
 from outlast.spec.progress import OnProgress, silent
 from outlast.store.store import Entry
 
-OLDER_THAN_SECONDS_DEFAULT = 30 * 86400.0
 HALF_SECONDS_MIN = 86400.0
 """A submit that began less than a day ago may still be under way, whatever was asked for."""
 

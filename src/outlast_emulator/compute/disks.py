@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import rfc3339
-from outlast_emulator.compute import links, machine_types, places, rules
+from outlast_emulator.compute import links, machine_types, rules
 from outlast_emulator.compute.resources import Instance, Resource, fingerprint
 from outlast_emulator.errors import ApiError
 
@@ -176,7 +176,3 @@ def disk_size(asked: Any, image: Resource | None, kind: str, field: str) -> int:
     if size > SIZE_GB_MAX:
         raise rules.refused(field, size, f"Disk size must be between 10 GB and {SIZE_GB_MAX} GB, inclusive.")
     return size
-
-
-def check_disk_scope(zone: str) -> str:
-    return links.zone_scope(places.check_zone(zone))

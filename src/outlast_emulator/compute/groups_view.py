@@ -27,7 +27,6 @@ ACTIONS = (
     "suspending",
     "verifying",
 )
-INPUT_ONLY = ("targetSizePolicy",)
 
 
 def shown(group: Group) -> dict[str, Any]:

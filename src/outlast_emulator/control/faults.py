@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
 KINDS = ("error", "error_after", "lost", "stalled", "truncated", "broken", "cut", "short")
-ON_THE_WIRE = ("lost", "stalled", "truncated", "broken")
 
 REASONS = {
     400: ("invalid", "Bad Request"),

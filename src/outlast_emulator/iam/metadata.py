@@ -23,7 +23,6 @@ from outlast_emulator.routes import Route
 ROOT = "/computeMetadata/v1"
 FLAVOR = {"metadata-flavor": "Google", "server": "Metadata Server for VM"}
 WAIT_SECONDS_MAX = 3600.0
-ACCOUNT_LEAVES = ("aliases", "email", "identity", "scopes", "token")
 
 
 class Metadata:

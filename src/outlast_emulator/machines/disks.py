@@ -102,9 +102,6 @@ class Disks:
         """What its machine has written."""
         return tree_bytes(self.path(disk_id) / "upper")
 
-    def image_bytes(self, image_id: str) -> int:
-        return sum(tree_bytes(self._data / "layers" / name) for name in self.image_layers(image_id))
-
     def clean(self) -> None:
         """What a kill left half made or half deleted. For the start, when nothing is being made."""
         for path in self._data.glob("gone/*"):

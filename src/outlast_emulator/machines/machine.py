@@ -114,11 +114,6 @@ class Machine:
         finally:
             self._freeze(False)
 
-    @property
-    def entering(self) -> list[str]:
-        """The beginning of a command that runs inside (needs root, and util-linux)."""
-        return ["nsenter", f"--target={self.pid}", "--mount", "--pid", "--net", "--uts", "--ipc", "--root", "--wd"]
-
     # ------------------------------------------------------------------------------------------- for `MachineHost` alone
 
     def handshake(self) -> list[socket.socket]:

@@ -17,8 +17,6 @@ from outlast_emulator.storage.stored import Stored
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
-PROJECTIONS = ("full", "noAcl", "")
-
 
 class JsonObjects:
     def __init__(self, emulator: Emulator) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TRANSIENT_CODES = (6, 134, 11, 139)
 """SIGABRT and SIGSEGV: after these Vertex AI tries the job again."""
 
-OK, CANCELLED_CODE, INVALID, DEADLINE, EXHAUSTED, INTERNAL = 0, 1, 3, 4, 8, 13
+OK, CANCELLED_CODE, INVALID, EXHAUSTED, INTERNAL = 0, 1, 3, 8, 13
 """gRPC's codes, as they stand in a job's error."""
 
 
@@ -50,7 +50,3 @@ def timed_out(seconds: float) -> Outcome:
     return Outcome(
         "cancelled", CANCELLED_CODE, f"The job was cancelled: it ran longer than its timeout of {seconds:g}s."
     )
-
-
-def too_late(seconds: float) -> Outcome:
-    return Outcome("failed", DEADLINE, f"The job's resources were not provisioned within {seconds:g}s.")

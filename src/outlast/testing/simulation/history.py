@@ -9,10 +9,6 @@ from dataclasses import field
 from outlast.dataclass import dataclass
 
 
-class Violation(Exception):
-    """A promise was broken; the text names it and the values."""
-
-
 @dataclass(frozen=True, slots=True)
 class Write:
     """One write that took effect. `sent_at` is when its caller sent it, `at` when the store did it."""

@@ -59,7 +59,6 @@ class Trainers:
         self._random = random
         self.members: dict[int, SimulatedChild] = {}
         self.step = 0
-        self.base_rows = 0
         self._token = 0
         self._running = False
         self._rest_seconds = habits.step_seconds

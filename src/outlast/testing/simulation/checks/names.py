@@ -8,12 +8,6 @@ from outlast.testing.simulation.checks.check import Check
 from outlast.testing.simulation.history import Write
 from outlast.testing.simulation.store import REWRITE_SECONDS
 
-OPERATIONS_PER_HOUR_MAX = 2000
-"""Of the dear kind (writes and lists), for one machine; a beat every 15 s with its list of wishes is 480."""
-
-OPERATIONS_FREE = 300
-"""Start, restore, publish: what is not a matter of time."""
-
 
 class Names(Check):
     def __init__(self, world: Any) -> None:
