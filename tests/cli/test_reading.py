@@ -86,6 +86,15 @@ def test_show_tells_a_person_state_attempts_checkpoints_time_and_place(saved: Us
     assert "\x1b" not in said.out
 
 
+def test_a_job_that_did_not_succeed_says_how_it_goes_on(user: User) -> None:
+    user.write("train.py", SAVES + "sys.exit(0 if '--well' in sys.argv else 3)")
+    for name, args, words in (("bad", [], "`outlast resume bad` goes on from step 7"), ("good", ["--well"], "")):
+        said = user.outlast("run", "--job-id", name, "train.py", "--", *args)
+        shown = user.outlast("show", name).out
+        assert words in said.err and words in shown
+        assert ("outlast resume" in said.err + shown) is (words != "")
+
+
 def test_a_machine_that_is_not_heard_of_any_more_is_said(saved: User, capsys: pytest.CaptureFixture[str]) -> None:
     from outlast.cli.show import _print_facts
     from outlast.folder.home import Home

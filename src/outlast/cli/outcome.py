@@ -42,6 +42,17 @@ def exit_words(status: Status) -> str:
     return f" with exit code {code}" if status.state == "failed" and code and code <= EXIT_CODE_MAX else ""
 
 
+def resume_words(status: Status) -> str:
+    """`` `outlast resume x` goes on from step 4,000``; empty if there is nothing to go on with."""
+    if not status.final or status.state == "succeeded" or status.spec.sweep:
+        return ""
+    if status.spec.cells is not None:
+        return f"`outlast resume {status.job}` goes on with what is not done"
+    if not status.checkpoints:
+        return ""
+    return f"`outlast resume {status.job}` goes on from step {max(one.step for one in status.checkpoints):,}"
+
+
 def _says_the_code_alone(status: Status) -> bool:
     from outlast.folder.records import Cause
 

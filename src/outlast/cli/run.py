@@ -9,7 +9,7 @@ import click
 from outlast.cli import sweep_options
 from outlast.cli.app import TargetCommand
 from outlast.cli.options import json_option
-from outlast.cli.outcome import end_line
+from outlast.cli.outcome import end_line, resume_words
 from outlast.cli.progress import shown_progress
 from outlast.cli.run_words import say_plan
 from outlast.cli.setting_option import setting_option
@@ -130,6 +130,8 @@ def follow_to_end(world: World, job: Job, *, as_json: bool, first: int = 1) -> i
         put_json(status.row())
     if status.head.outputs:
         say(f"Outputs are in `{shown(status.folder)}/outputs`; `outlast pull {job.id}` copies them")
+    if words := resume_words(status):
+        say(words)
     say(end_line(status, see_off(world, job, status.launch, status.spec, status.head)))
     return status.outcome_code
 

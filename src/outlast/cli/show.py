@@ -16,7 +16,7 @@ from outlast.cli.links import print_links
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.machine_words import hourly_words, machine_words
 from outlast.cli.options import cell_argument, home_option, job_argument, json_option, whole
-from outlast.cli.outcome import exit_words
+from outlast.cli.outcome import exit_words, resume_words
 from outlast.cli.pictures import print_metrics, print_timeline
 from outlast.cli.table import render
 from outlast.cli.terminal import paint, put, put_json, shown, width
@@ -210,6 +210,7 @@ def _print_facts(status: Status) -> None:
             if not status.final
             else "",
         ),
+        ("next", resume_words(status)),
         ("folder", shown(status.folder)),
         ("store", _store_cost(status.store_writes)),
         (
