@@ -9,15 +9,25 @@ from typing import Any
 import pytest
 
 from outlast.agent.bench import Held, Leaving
+from outlast.agent.standing import Offline
 from outlast.agent.station import Station
 from outlast.agent.sweep import work
 from outlast.agent.sweep_claims import Claims
-from outlast.agent.sweep_purse import AHEAD_SECONDS, Purse
+from outlast.agent.sweep_purse import (
+    AHEAD_SECONDS,
+    FURNISH_SECONDS,
+    GONE_SECONDS,
+    IDLE_LOOK_SECONDS,
+    LEAVE_SECONDS,
+    RENEW_SECONDS,
+    RETRY_SECONDS,
+    Purse,
+)
 from outlast.errors import StoreUnavailable
 from outlast.folder import life
 from outlast.folder.bills import Bills, spent_usd
 from outlast.folder.cost import BOOT_SECONDS
-from outlast.folder.layout import CellKeys
+from outlast.folder.layout import CellKeys, JobKeys
 from outlast.folder.records import State
 from outlast.folder.sweep_records import Bill
 from outlast.spec.record import encode
@@ -54,6 +64,10 @@ def run(home: Home, *, worker: int = 0, boot: int = 1, bench: Any = None) -> Lea
 def station_of(home: Home, worker: int = 0, boot: int = 1) -> Station:
     machine = f"1a2b-{worker}-{boot}"
     return Station(home.folder, home.spec, home.launch, worker, machine, home.clock, home.folder.random)
+
+
+def purse_of(home: Home, worker: int = 0, boot: int = 1) -> Purse:
+    return Purse(station_of(home, worker, boot), HandBench(home.clock, lambda args, step: 1.0))
 
 
 def states(home: Home) -> dict[int, str]:
@@ -125,7 +139,7 @@ def test_what_a_worker_has_ended_is_not_done_again_when_the_home_was_away() -> N
 
 
 def bills(home: Home, worker: int) -> list[Bill]:
-    return Bills(home.folder).of_launch("1a2b", worker)
+    return [bill for bill in Bills(home.folder).of_launch("1a2b") if bill.worker == worker]
 
 
 def test_what_counts_is_the_machines_life_with_its_boot_and_all_waiting() -> None:
@@ -140,24 +154,125 @@ def test_what_counts_is_the_machines_life_with_its_boot_and_all_waiting() -> Non
 
 def test_whoever_comes_in_a_dead_machines_place_has_what_that_one_has_left() -> None:
     home = sweep_of(1, share_seconds=1000.0)
-    first = Purse(station_of(home))
+    first = purse_of(home)
     first.open()
     home.clock.at += 300.0
     first.renew_if_due()
     died_at = home.clock.at
     home.clock.at += 5000.0  # no machine was to be had: nothing was paid for
-    second = Purse(station_of(home, boot=2))
+    second = purse_of(home, boot=2)
     second.open()
     spent_seconds = BOOT_SECONDS + 300.0 + AHEAD_SECONDS + BOOT_SECONDS
     assert died_at < home.clock.at
-    assert second.left_usd * 1000 == pytest.approx(1000.0 - 60.0 - spent_seconds)
-    other = Purse(station_of(home, worker=1))
+    assert second.left_usd * 1000 == pytest.approx(1000.0 - LEAVE_SECONDS - spent_seconds)
+    other = purse_of(home, worker=1)
     other.open()
-    assert other.left_usd * 1000 == pytest.approx(1000.0 - 60.0 - BOOT_SECONDS)
+    assert other.left_usd * 1000 == pytest.approx(1000.0 - LEAVE_SECONDS - BOOT_SECONDS)
+
+
+def test_a_machine_that_was_replaced_has_cost_no_more_than_until_its_successor_began() -> None:
+    home = sweep_of(1, share_seconds=1000.0)
+    purse_of(home).open()
+    home.clock.at += BOOT_SECONDS + 10.0
+    second = purse_of(home, boot=2)
+    second.open()
+    assert second.left_usd * 1000 == pytest.approx(1000.0 - LEAVE_SECONDS - BOOT_SECONDS - 10.0 - BOOT_SECONDS)
+
+
+def test_a_machine_whose_boot_was_counted_and_that_wrote_no_bill_has_cost_the_time_until_the_next() -> None:
+    home = sweep_of(1, share_seconds=4000.0)
+    purse_of(home).open()
+    first_until = bills(home, 0)[0].until
+    home.clock.at += 1000.0
+    third = purse_of(home, boot=3)
+    third.open()
+    unbilled = home.clock.at - BOOT_SECONDS - first_until
+    assert bills(home, 0)[-1].unbilled_seconds == pytest.approx(unbilled) and unbilled > 0
+    spent = BOOT_SECONDS + 1000.0 - BOOT_SECONDS + BOOT_SECONDS
+    assert third.left_usd * 1000 == pytest.approx(4000.0 - LEAVE_SECONDS - spent)
+
+
+class Cut(MemoryStore):
+    on = False
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        if self.on:
+            raise StoreUnavailable("cut")
+        return super().put(key, data, if_generation=if_generation)
+
+
+def test_who_cannot_renew_its_bill_leaves_before_that_ends_also_after_its_agent_was_started_again() -> None:
+    store = Cut(clock=HandClock())
+    home = sweep_of(1, share_seconds=4000.0, store=store)
+    bench = HandBench(home.clock, lambda args, step: 1.0)
+    purse = Purse(station_of(home), bench)
+    purse.open()
+    (bill,) = bills(home, 0)
+    store.on = True
+    with pytest.raises(Offline):
+        while True:
+            home.clock.at += 5.0
+            purse.keep()
+    assert home.clock.at < bill.until - GONE_SECONDS
+    assert Purse(station_of(home), bench).overdue(), "it knows without the home what an earlier life has paid for"
+    store.on = False
+    home.clock.at += RETRY_SECONDS
+    purse.keep()
+    assert not purse.overdue(), "a home that is back in time is paid"
+
+
+def test_what_takes_long_is_paid_for_before() -> None:
+    home = sweep_of(1, share_seconds=4000.0)
+    purse = purse_of(home)
+    purse.open()
+    purse.reserve()
+    assert bills(home, 0)[0].until == pytest.approx(home.clock.at + FURNISH_SECONDS)
+    home.clock.at += RENEW_SECONDS
+    purse.keep()
+    assert bills(home, 0)[0].until == pytest.approx(home.clock.at + 400.0), "what was not used is given back"
+
+
+def test_machines_that_may_not_leave_are_paid_for_by_those_who_work() -> None:
+    home = sweep_of(1, share_seconds=1000.0)
+    Bills(home.folder).write("1a2b-1-1", Bill(1, 1, "1-1", USD_PER_HOUR, home.clock.at - 1500.0, home.clock.at - 900.0))
+    purse = purse_of(home)
+    purse.open()
+    before_usd = purse.left_usd
+    assert Bills(home.folder).spent_usd(home.clock.at) * 1000 == pytest.approx(600.0 + BOOT_SECONDS)
+    home.store.put(JobKeys(SWEEP).boots(1) + "1-1-spare", b"403", if_generation=0)
+    purse.look_for_idle()
+    assert (before_usd - purse.left_usd) * 1000 == pytest.approx(500.0 + IDLE_LOOK_SECONDS + RENEW_SECONDS)
+    assert Bills(home.folder).spent_usd(home.clock.at) * 1000 == pytest.approx(1500.0 + BOOT_SECONDS)
+
+
+def test_a_cell_of_a_worker_that_has_left_for_good_is_ended_by_whoever_has_no_money_either() -> None:
+    """Its claim, or its row, was lost on the way: nobody else would end the sweep."""
+    home = sweep_of(1, share_seconds=170.0)
+    claims = Claims(station_of(home, worker=1))
+    claims.learn()
+    assert claims.next() is not None
+    Bills(home.folder).write("1a2b-1-1", Bill(1, 1, "1-1", USD_PER_HOUR, 0.0, 100.0))
+    Bills(home.folder).write("1a2b-0-1", Bill(1, 0, "0-1", USD_PER_HOUR, 0.0, 170.0))
+    Bills(home.folder).write_spare("1a2b-1-1")
+    assert run(home, boot=2) is Leaving.DONE
+    assert home.folder.read_head().head.state is State.EXPIRED and states(home) == {1: "expired"}
+
+
+def test_of_two_that_leave_to_one_another_one_stays_and_ends_the_sweep() -> None:
+    """Both have reckoned before the other was known to leave."""
+    home = sweep_of(3, share_seconds=1000.0)
+    first, second = purse_of(home), purse_of(home, worker=1)
+    first.open()
+    second.open()
+    assert first.leave_to_others()
+    assert not second.leave_to_others()
+    assert Bills(home.folder).gone("1a2b") == {0, 1}
+    purse_of(home, boot=2).open()
+    assert Bills(home.folder).gone("1a2b") == {1}, "somebody has come in its place after all"
 
 
 def test_a_cell_that_a_dead_machine_left_has_no_more_money_for_the_time_nobody_was_there() -> None:
-    home = sweep_of(2, share_seconds=140.0)
+    home = sweep_of(2, share_seconds=170.0)
     attempt = life.next_attempt(
         life.begun(f"{SWEEP}.1", home.launch, ()),
         nonce="n",
@@ -181,7 +296,7 @@ def test_a_cell_that_a_dead_machine_left_has_no_more_money_for_the_time_nobody_w
 
 
 def test_without_money_it_does_not_wait_for_others() -> None:
-    home = sweep_of(2, share_seconds=140.0)
+    home = sweep_of(2, share_seconds=170.0)
     claims = Claims(station_of(home, worker=1))
     claims.learn()
     assert claims.next() is not None, "another worker has one, and says nothing"
@@ -193,7 +308,7 @@ def test_without_money_it_does_not_wait_for_others() -> None:
 
 
 def test_of_two_whose_money_is_spent_the_last_ends_the_sweep() -> None:
-    home = sweep_of(3, share_seconds=140.0)
+    home = sweep_of(3, share_seconds=170.0)
     assert run(home, worker=0) is Leaving.SPARE, "the other one has money, and may come yet"
     assert run(home, worker=1) is Leaving.DONE
     head = home.folder.read_head().head

@@ -14,20 +14,21 @@ def usd_per_hour(sweeper: Sweeper) -> float:
 
 
 def test_a_sweep_that_runs_out_of_money_ends_by_itself_and_goes_on_with_more(sweeper: Sweeper) -> None:
-    """A share of two minutes pays for a boot and one cell; what is left of both has not enough for a third boot."""
+    """A share of three minutes pays for a boot, one cell or two, and an end."""
     sweeper.user.write("train.py", "pass\n")
-    limit = usd_per_hour(sweeper) * 2 * 130 / 3600
-    cells = {"seed": list(range(4)), "pause": 3}
+    limit = usd_per_hour(sweeper) * 2 * 190 / 3600
+    cells = {"seed": list(range(5)), "pause": 2.5}
     said = sweeper.sweep("lr", cells, "--parallel", "2", "--max-cost", f"{limit:.6f}")
     assert said.code == 0, said.err
     head = sweeper.wait_for_end("lr")
     assert head["state"] == "expired" and "cells have not been begun" in head["reason"], head
     sweeper.wait_until_nothing_is_paid_for()
     done = sweeper.rows("lr")
-    assert 0 < len(done) < 4 and all(row.state == "succeeded" for row in done.values())
+    assert 0 < len(done) < 5 and all(row.state == "succeeded" for row in done.values())
     assert sweeper.usd_of_machines() <= sweeper.billed_usd("lr") <= limit
 
-    refused = sweeper.user.outlast("resume", "--detach", "lr")
+    spent = sweeper.billed_usd("lr")
+    refused = sweeper.user.outlast("resume", "--detach", "--max-cost", f"{spent + limit / 6:.6f}", "lr")
     assert refused.code == 2 and "pays for no work" in refused.err, refused.err
     more = re.search(r"--max-cost (\d+)", refused.err)
     assert more is not None
@@ -36,7 +37,7 @@ def test_a_sweep_that_runs_out_of_money_ends_by_itself_and_goes_on_with_more(swe
     assert sweeper.wait_for_end("lr")["state"] == "succeeded"
     sweeper.wait_until_nothing_is_paid_for()
     rows = sweeper.rows("lr")
-    assert sorted(rows) == list(range(1, 5)) and {row.launch for row in rows.values()} == {1, 2}
+    assert sorted(rows) == list(range(1, 6)) and {row.launch for row in rows.values()} == {1, 2}
     assert all(rows[cell] == row for cell, row in done.items()), "what was done is not done again"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,14 +20,14 @@ from outlast.folder.folder import HeadAt
 from outlast.folder.records import State
 from outlast.testing.simulation.sweep import FAULTS, run_sweep
 
-SEEDS = 120
+SEEDS = 60
 SEEDS_PLANTED_MAX = 60
 
 
 def test_no_schedule_breaks_a_promise_and_every_kind_of_fault_is_met() -> None:
     faults: Counter[str] = Counter()
-    for seed in range(SEEDS):
-        world = run_sweep(seed)
+    for seed, poor in product(range(SEEDS), (False, True)):
+        world = run_sweep(seed, poor=poor)
         assert not world.history.violations, (f"seed {seed:#x}", world.options, world.history.violations)
         faults.update(world.history.faults)
     assert {*FAULTS, "answer lost", "late write", "412 after own lost answer"} <= set(faults), faults
@@ -34,8 +35,8 @@ def test_no_schedule_breaks_a_promise_and_every_kind_of_fault_is_met() -> None:
 
 @pytest.mark.soak
 def test_many_more_schedules() -> None:
-    for seed in range(SEEDS, 20 * SEEDS):
-        world = run_sweep(seed)
+    for seed, poor in product(range(SEEDS, 20 * SEEDS), (False, True)):
+        world = run_sweep(seed, poor=poor)
         assert not world.history.violations, (f"seed {seed:#x}", world.options, world.history.violations)
 
 
@@ -69,27 +70,41 @@ def _always_spare(patch: pytest.MonkeyPatch) -> None:
 
 def _forgets_bills(patch: pytest.MonkeyPatch) -> None:
     """Whoever comes in a dead machine's place has the whole share again."""
-    before = Bills.of_launch
-    patch.setattr(
-        Bills, "of_launch", lambda self, launch, worker=None: [] if worker is not None else before(self, launch)
-    )
+    patch.setattr("outlast.agent.sweep_purse.seconds_of", lambda chain, until: [])
+
+
+def _pays_later(patch: pytest.MonkeyPatch) -> None:
+    """Who is cut off goes on beyond what is paid for."""
+    patch.setattr(Purse, "overdue", lambda self: False)
+    patch.setattr("outlast.testing.simulation.sweep.paid_no_more", lambda until, clock: False)
+
+
+def _forgets_those_who_cannot_leave(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Bills, "idle", lambda self, launch: frozenset())
+
+
+def _leaves_to_those_who_have_left(patch: pytest.MonkeyPatch) -> None:
+    """And what others have is reckoned too high."""
+    patch.setattr(Bills, "gone", lambda self, launch: frozenset())
+    patch.setattr(Purse, "leave_to_others", lambda self: self.station.workers > 1)
 
 
 def _waits_without_money(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Purse, "empty", lambda self: False)
 
 
-PLANTS = [
-    _begins_anew,
-    _ends_too_early,
-    _never_inherits,
-    _always_spare,
+PLANTS = [_begins_anew, _ends_too_early, _never_inherits, _always_spare]
+PLANTS_OF_MONEY = [
     _forgets_bills,
+    _pays_later,
+    _forgets_those_who_cannot_leave,
+    _leaves_to_those_who_have_left,
     _waits_without_money,
 ]
 
 
-@pytest.mark.parametrize("plant", PLANTS)
+@pytest.mark.parametrize("plant", [*PLANTS, *PLANTS_OF_MONEY])
 def test_planted_bugs_are_caught(plant: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
-    assert any(run_sweep(seed).history.violations for seed in range(SEEDS_PLANTED_MAX)), "nobody noticed"
+    poor = plant in PLANTS_OF_MONEY
+    assert any(run_sweep(seed, poor=poor).history.violations for seed in range(SEEDS_PLANTED_MAX)), "nobody noticed"

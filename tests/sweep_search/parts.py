@@ -135,6 +135,7 @@ class HandBench:
     def __init__(self, clock: HandClock, train: Train) -> None:
         self.clock = clock
         self.train = train
+        self.paid: float | None = None
         self._held: Held | None = None
 
     def held(self) -> Held | None:
@@ -151,6 +152,12 @@ class HandBench:
 
     def close(self, child: Any) -> None:
         pass
+
+    def paid_until(self) -> float | None:
+        return self.paid
+
+    def note_paid(self, until: float) -> None:
+        self.paid = until
 
     def notice(self) -> float | None:
         return None

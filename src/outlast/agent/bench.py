@@ -49,6 +49,14 @@ class Bench(Protocol):
 
     def close(self, child: Child) -> None: ...
 
+    def paid_until(self) -> float | None:
+        """What was last given to `note_paid`, by an earlier life of this agent too."""
+        ...
+
+    def note_paid(self, until: float) -> None:
+        """Until when this machine's bill in the home pays for it, by its own clock."""
+        ...
+
     def notice(self) -> float | None:
         """Seconds until this machine is taken away, if it was told so."""
         ...

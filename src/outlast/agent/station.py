@@ -24,6 +24,7 @@ class Station:
         machine: str,
         clock: Clock,
         random: Random,
+        born_at: float | None = None,
     ) -> None:
         assert spec.cells is not None and launch.cells is not None
         self.folder = folder
@@ -39,6 +40,9 @@ class Station:
 
         self.machine = machine
         self.clock = clock
+        self.born_at = clock.monotonic() if born_at is None else born_at
+        """Since when this machine is up, by its own clock."""
+
         self.random = random
 
     @property

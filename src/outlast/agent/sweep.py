@@ -8,7 +8,7 @@ from __future__ import annotations
 from random import Random
 
 from outlast.agent.bench import Bench, Held, Leaving
-from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX
+from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX, Offline
 from outlast.agent.station import Station
 from outlast.agent.sweep_cell import CellRunner, Study
 from outlast.agent.sweep_claims import Claims
@@ -38,9 +38,15 @@ def work(
     random: Random,
     study: Study | None = None,
     time_scale: float = 1.0,
+    born_at: float | None = None,
 ) -> Leaving:
-    """`time_scale`: of an emulator whose seconds are shorter."""
-    return Worker(Station(folder, spec, launch, worker, machine, clock, random), bench, study, time_scale).run()
+    """`time_scale`: of an emulator whose seconds are shorter; `born_at`: since when the machine is up, by its clock; None: just now."""
+    station = Station(folder, spec, launch, worker, machine, clock, random, born_at)
+    return Worker(station, bench, study, time_scale).run()
+
+
+WATCH_SECONDS = 10.0
+"""How often a worker that could not leave its group looks whether all the money is spent."""
 
 
 class Worker:
@@ -52,7 +58,7 @@ class Worker:
         self.time_scale = time_scale
         self.claims = Claims(station)
         self.rows = Rows(station.sweep, station.machine, station.clock)
-        self.purse = Purse(station)
+        self.purse = Purse(station, bench)
         self.runner = CellRunner(station, bench, self.rows, self.purse, study)
         self.lost_place = False
 
@@ -64,10 +70,12 @@ class Worker:
             except AWAY:
                 now = self.station.clock.monotonic()
                 away_since = now if away_since is None else away_since
-                too_long = now - away_since > OFFLINE_SECONDS_MAX or self.purse.overdrawn()
+                too_long = now - away_since > OFFLINE_SECONDS_MAX or self.purse.overdue()
                 if too_long or self.bench.notice() is not None:
                     return Leaving.AGAIN
                 self.station.clock.sleep(self.station.random.uniform(0.5, 10.0))
+            except Offline:
+                return Leaving.AGAIN  # its bill is as it was: no time is lost with a home that does not answer
             except (NewerFormat, Damaged, KeyMissing):
                 return Leaving.DONE  # the next command says what is wrong with it; or the sweep is gone
 
@@ -79,7 +87,7 @@ class Worker:
         held: Held | Leaving | None = self.bench.held() or self._take_up(self.claims.inherited())
         while True:
             if isinstance(held, Leaving):
-                self.purse.close()
+                self.purse.close(spare=held is Leaving.SPARE)
                 return held
             if held is not None:
                 self._do(held)
@@ -148,8 +156,8 @@ class Worker:
             unfinished = self.claims.progress.unfinished()
             if not unfinished:
                 return self._finish()
-            if self.purse.empty():
-                return Leaving.SPARE  # whoever has them is there, or is made again; here nobody could go on with one
+            if self.purse.empty() and (left := self._without_money(unfinished)) is not None:
+                return left
             still = others.look(unfinished, self.claims.newest)
             if still is not None:
                 return self._take_up(self.claims.again(still))
@@ -160,14 +168,29 @@ class Worker:
             self.purse.renew_if_due()
             others.wait()
 
+    def _without_money(self, unfinished: list[int]) -> Held | Leaving | None:
+        """Whoever has them is there, or is made again; here nobody could go on with one, but for saying so. None: wait all the same."""
+        self.purse.look_for_idle()
+        if self.purse.all_spent():
+            return self._take_up(self.claims.again(unfinished[0]))
+        if (orphan := self.claims.orphan(unfinished, self.purse.gone())) is not None:
+            return self._take_up(self.claims.again(orphan))
+        return None if self.purse.trapped else Leaving.SPARE
+
     def _finish(self) -> Leaving | None:
         """All that was begun has ended. None: there is something to begin after all."""
         ending = self._ending()
         progress = self.claims.progress
         if progress.to_do and ending is None:
             return None
-        if progress.to_do and self.purse.empty() and self.purse.others_have_some():
-            return Leaving.SPARE
+        if progress.to_do and self.purse.empty() and self.purse.leave_to_others():
+            self.purse.look_for_idle()
+            if not self.purse.trapped:
+                return Leaving.SPARE
+            if not self.purse.all_spent():
+                self.station.clock.sleep(WATCH_SECONDS)
+                self.purse.renew_if_due()
+                return None
         state, reason = outcome(progress, ending)
         at = self.folder.read_head()
         if at.head.launch_id == self.launch.id and not at.head.state.final:

@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from outlast.agent.bench import Bench, Held
 from outlast.agent.child import Child
 from outlast.agent.serve import serve
-from outlast.agent.standing import AWAY
+from outlast.agent.standing import AWAY, Offline
 from outlast.agent.station import Station
 from outlast.agent.sweep_purse import Purse
 from outlast.agent.sweep_rows import Rows, row_of
+from outlast.clock import Clock
 from outlast.errors import Damaged, NewerFormat
 from outlast.folder import life
 from outlast.folder.cell import ClaimedCell, cell_spec, of_one_cell
@@ -48,7 +49,10 @@ class CellRunner:
         self.study = study
 
     def run(self, held: Held) -> Row | None:
-        """How it has ended; None: it is another worker's or another launch's, or this machine is going."""
+        """How it has ended; None: it is another worker's or another launch's, or this machine is going.
+
+        Offline: it is going at once, since it cannot pay.
+        """
         station = self.station
         try:
             trial = self._trial(held.cell)
@@ -56,7 +60,9 @@ class CellRunner:
             # What the search had chosen is not known any more: the cell has failed, and the others go on.
             return Row(held.cell, State.FAILED.value, station.launch.launch, station.turn, reason=error.message)
         folder = self._folder(held.cell, trial)
-        child = _Watched(self.bench.child(folder.read_spec(), folder.launch), partial(self._tick, held.cell))
+        child = _Watched(
+            self.bench.child(folder.read_spec(), folder.launch), partial(self._tick, held.cell), self.purse
+        )
         try:
             done = serve(
                 folder=folder,
@@ -64,13 +70,18 @@ class CellRunner:
                 rank=0,
                 machine=station.machine,
                 child=child,
-                clock=station.clock,
+                clock=_PaidClock(station.clock, self.purse),
                 random=station.random,
             )
             if self.study is not None and done:
                 self.study.leave(held.cell, child.child)
+        except Offline:
+            child.child.end()
+            raise
         finally:
             self.bench.close(child.child)
+        if not done and self.purse.overdue():
+            raise Offline  # it has left for that
         return self._row(held.cell, folder, trial) if done else None
 
     def _folder(self, cell: int, trial: Trial | None) -> ClaimedCell:
@@ -122,7 +133,6 @@ class CellRunner:
     def _tick(self, cell: int, child: _Watched) -> None:
         try:
             self.rows.write_if_due()
-            self.purse.renew_if_due()
         except AWAY:
             pass  # they are written later; without rows, whoever comes next makes them again
         if self.study is not None and not child.early:
@@ -132,9 +142,10 @@ class CellRunner:
 class _Watched:
     """A child that lets the worker do its own small duties while a cell runs."""
 
-    def __init__(self, child: Child, tick: Callable[[_Watched], None]) -> None:
+    def __init__(self, child: Child, tick: Callable[[_Watched], None], purse: Purse) -> None:
         self.child = child
         self.tick = tick
+        self.purse = purse
         self.early = ""
 
     def __getattr__(self, name: str) -> Any:
@@ -143,6 +154,34 @@ class _Watched:
     def wait(self, seconds: float) -> None:
         self.child.wait(seconds)
         self.tick(self)
+        self.purse.keep()
+
+    def clear(self, bundle: str) -> None:
+        self.purse.reserve()
+        self.child.clear(bundle)
+
+    def notice(self) -> float | None:
+        """Asked as long as a checkpoint goes up, too."""
+        self.purse.keep()
+        return self.child.notice()
 
     def unwanted(self) -> str:
         return self.early
+
+
+class _PaidClock:
+    """A machine's clock by which nobody sleeps longer than the machine is paid for."""
+
+    def __init__(self, clock: Clock, purse: Purse) -> None:
+        self.clock = clock
+        self.purse = purse
+
+    def now(self) -> float:
+        return self.clock.now()
+
+    def monotonic(self) -> float:
+        return self.clock.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+        self.purse.keep()

@@ -6,6 +6,8 @@ costs a restart from a checkpoint and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from outlast.agent.bench import Held
 from outlast.agent.station import Station
 from outlast.folder.sweep import Progress, read_progress
@@ -19,6 +21,9 @@ class Claims:
         self.progress = Progress(len(station.cells), {}, {}, self._launch)
         self.newest: dict[int, int] = {}
         """Cell -> how often it was claimed in this launch, as far as this worker knows."""
+
+        self._read: dict[tuple[int, int], CellClaim] = {}
+        """They never change."""
 
         self._unsure: Held | None = None
         """A claim whose answer was lost."""
@@ -41,7 +46,7 @@ class Claims:
             return held
         for cell in self.progress.unfinished():
             number = self.newest[cell]
-            claim = self.station.sweep.read_claim(self._launch, cell, number)
+            claim = self._claimed(cell, number)
             if claim.worker != self.station.worker:
                 continue
             if claim.machine == self.station.machine:
@@ -71,14 +76,26 @@ class Claims:
         """One whose worker is gone; None: somebody was faster."""
         return self._claim(cell, self.newest[cell] + 1)
 
+    def orphan(self, unfinished: Iterable[int], gone: Container[int]) -> int | None:
+        """One whose worker has left for good, so that nobody comes for it: its claim arrived too late to be known to it."""
+        for cell in unfinished:
+            if self._claimed(cell, self.newest[cell]).worker in gone:
+                return cell
+        return None
+
     def lost(self, held: Held) -> bool:
         """Another machine has the cell. True: one in this worker's own place, which has none any more then."""
         newest = self.station.sweep.claims(self._launch).get(held.cell, held.number)
         self.newest[held.cell] = newest
         if newest <= held.number:
             return False
-        claim = self.station.sweep.read_claim(self._launch, held.cell, newest)
+        claim = self._claimed(held.cell, newest)
         return claim.worker == self.station.worker and claim.machine != self.station.machine
+
+    def _claimed(self, cell: int, number: int) -> CellClaim:
+        if (cell, number) not in self._read:
+            self._read[cell, number] = self.station.sweep.read_claim(self._launch, cell, number)
+        return self._read[cell, number]
 
     def _free(self) -> list[int]:
         found: list[int] = []

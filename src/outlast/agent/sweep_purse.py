@@ -1,17 +1,20 @@
 """What a worker of a sweep may spend: its share, so that the limit of the whole holds although nobody watches it.
 
 What counts is the life of its machines, from their first second to their last, whatever they did in it: the worker keeps a bill in the
-home, some time ahead, and whoever comes in its place goes on from there.
+home, some time ahead, and whoever comes in its place goes on from there. It is paid before it is used: a worker that cannot renew its
+bill leaves before that ends.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from outlast.agent.standing import AWAY
+from outlast.agent.bench import Bench
+from outlast.agent.standing import AWAY, Offline
 from outlast.agent.station import Station
+from outlast.clock import Clock
 from outlast.folder import cost
-from outlast.folder.bills import Bills, spent_usd
+from outlast.folder.bills import Bills, going_on, lives, seconds_of, spent_usd, unbilled_seconds
 from outlast.folder.records import Head
 from outlast.folder.sweep_records import Bill
 
@@ -21,86 +24,155 @@ WORK_SECONDS_MIN = 60.0
 START_SECONDS = 10.0
 """From a machine's boot to its first cell, at least."""
 
-LEAVE_SECONDS = 60.0
-LEAVE_SHARE = 0.1
-"""What is held back of a worker's share, for the time between its last cell and its machine's end: so long, or that much of it."""
+LEAVE_SECONDS = 90.0
+LEAVE_SHARE = 0.3
+"""What is held back of a worker's share: so long, or that much of it. For the time between its last cell and its machine's end; or, should
+the machine die then, for one more that comes up in its place, whether there is money or not, and leaves."""
 
 RENEW_SECONDS = 30.0
-AHEAD_SECONDS = 45.0
-"""How often a bill is renewed, and how far ahead of its time it is."""
+AHEAD_SECONDS = 120.0
+AHEAD_SHARE = 0.1
+AHEAD_SECONDS_MAX = 600.0
+"""How often a bill is renewed, and how far ahead of its time it is: so long at least, or that much of the worker's share. So long a
+worker that is cut off goes on; and so much is lost of the share of one that dies without a word, if nobody comes in its place sooner."""
 
-FIRST_AHEAD_SECONDS = 120.0
-"""At first further: who makes an environment or fetches a dataset renews nothing meanwhile."""
+FURNISH_SECONDS = 900.0
+"""Further ahead at first: who makes an environment or fetches a dataset renews nothing meanwhile."""
+
+RETRY_SECONDS = 10.0
+"""Between two tries to renew."""
 
 GONE_SECONDS = 15.0
 """From a worker's last word to the end of its machine."""
 
+BLOCKED_SECONDS = 60.0
+"""So long one request may wait for an answer: who is cut off decides so much sooner."""
+
+LAST_SECONDS = 45.0
+"""At the end of its share a worker pays for so much more at a time."""
+
+IDLE_LOOK_SECONDS = 60.0
+"""How often a worker looks for machines that could not leave."""
+
 
 class Purse:
-    def __init__(self, station: Station) -> None:
+    def __init__(self, station: Station, bench: Bench) -> None:
         self.station = station
+        self.bench = bench
         self.usd_per_hour = station.launch.usd_per_hour / station.asked.per_machine
         """0: nothing is paid for, and nothing written."""
 
         self.limited = station.launch.max_cost_usd is not None and self.usd_per_hour > 0
         self._bills = Bills(station.folder)
         self._bill: Bill | None = None
-        self._written_at = self._born_at = station.clock.monotonic()
+        self._written_at = self._asked_at = 0.0
         self._earlier_usd = 0.0
         """Spent by other launches."""
 
         self._before_usd = 0.0
         """Spent in this worker's place, by machines before this one."""
 
+        self._debt_usd = 0.0
+        """This worker's part of what machines that cannot leave have cost beyond their own shares."""
+
+        self.trapped = False
+        """Machines of this launch may not leave their group: who left would cost as much as who stays, and see nothing."""
+
+        self._idle_at = 0.0
+
+    # The bill.
+
     def open(self) -> None:
         """Before anything is done on this machine; again after any StoreUnavailable."""
         if not self.usd_per_hour or self._bill is not None:
             return
         station, now = self.station, self.station.store.now()
+        rank, number = station.worker // station.asked.per_machine, int(station.machine.rpartition("-")[2])
         known = self._bills.read(station.machine)  # of an earlier life of this agent
-        lived_seconds = station.clock.monotonic() - self._born_at
+        lived_seconds = station.clock.monotonic() - station.born_at
+        began_at = known.began_at if known is not None else now - lived_seconds - cost.BOOT_SECONDS
+        found = lives(self._bills.of_launch(station.launch.id)) if self.limited or number > 1 else {}
+        before = [life for life in found.get((station.launch.launch, rank), []) if life.number < number]
+        unbilled = unbilled_seconds(before, number, began_at, station.launch.launched_at)
         bill = Bill(
             launch=station.launch.launch,
             worker=station.worker,
-            machine=f"{station.worker // station.asked.per_machine}-{station.machine.rpartition('-')[2]}",
+            machine=f"{rank}-{number}",
             usd_per_hour=self.usd_per_hour,
-            began_at=known.began_at if known is not None else now - lived_seconds - cost.BOOT_SECONDS,
-            until=now + FIRST_AHEAD_SECONDS,
+            began_at=began_at,
+            until=began_at,
+            unbilled_seconds=known.unbilled_seconds if known is not None else unbilled,
         )
-        self._write(bill)
         if self.limited:
-            before = [
-                one
-                for one in self._bills.of_launch(station.launch.id, station.worker)
-                if (one.machine, one.began_at) != (bill.machine, bill.began_at)
-            ]
-            self._before_usd = sum(map(_usd, before))
+            self._before_usd = self._usd_of(sum(seconds_of(before, began_at)) + bill.unbilled_seconds)
             self._earlier_usd = spent_usd(self._bills.of_other_launches(station.launch.id), now)
-        self._bill = bill
+        self._write(bill, self._ahead_seconds)
+        self.look_for_idle()
 
     def renew_if_due(self) -> None:
-        if self.station.clock.monotonic() - self._written_at >= RENEW_SECONDS:
-            self._renew(AHEAD_SECONDS)
+        now = self.station.clock.monotonic()
+        if now - self._written_at < RENEW_SECONDS or now - self._asked_at < RETRY_SECONDS:
+            return
+        self._renew(self._ahead_seconds)
+        if now - self._idle_at >= IDLE_LOOK_SECONDS:
+            self.look_for_idle()
 
-    def close(self) -> None:
+    def keep(self) -> None:
+        """Called now and then by whoever waits. Offline: this machine must be gone before what is paid for is over."""
+        try:
+            self.renew_if_due()
+        except AWAY:
+            pass
+        if self.overdue():
+            raise Offline
+
+    def reserve(self) -> None:
+        """Before what may take long, and renews nothing meanwhile."""
+        if self.limited:
+            self._renew(FURNISH_SECONDS)
+
+    def close(self, *, spare: bool = False) -> None:
         """The worker leaves."""
         try:
-            self._renew(GONE_SECONDS)
+            if self._bill is not None:
+                if spare:
+                    self._bills.write_spare(self.station.machine)
+                self._write(self._bill, GONE_SECONDS)
         except AWAY:
             pass  # then it is as it was, which is too much rather than too little
 
+    def overdue(self) -> bool:
+        """What is paid for is nearly over, and could not be renewed."""
+        if not self.limited or (self._bill is not None and self._written_at >= self._asked_at):
+            return False
+        return paid_no_more(self.bench.paid_until(), self.station.clock)
+
     def _renew(self, ahead_seconds: float) -> None:
         if self._bill is not None:
-            self._bill = replace(self._bill, until=self.station.store.now() + ahead_seconds)
-            self._write(self._bill)
+            self._write(self._bill, ahead_seconds)
 
-    def _write(self, bill: Bill) -> None:
+    def _write(self, bill: Bill, ahead_seconds: float) -> None:
+        """Never further ahead than the worker's share is for; who is at its end has time to leave."""
         clock = self.station.clock
         wait = self._written_at + self.station.store.rewrite_seconds - clock.monotonic() if self._bill else 0.0
         if wait > 0:
             clock.sleep(wait)
+        now = self.station.store.now()
+        if self.limited and ahead_seconds > LAST_SECONDS:
+            ends_at = bill.began_at + (self._usable_usd - self._before_usd) / self.usd_per_hour * 3600
+            ahead_seconds = min(ahead_seconds, max(LAST_SECONDS, ends_at - now))
+        self._asked_at = clock.monotonic()
+        bill = replace(bill, until=now + ahead_seconds)
         self._bills.write(self.station.machine, bill)
+        self._bill = bill
+        if self.limited:
+            self.bench.note_paid(self._asked_at + ahead_seconds)
         self._written_at = clock.monotonic()
+
+    @property
+    def _ahead_seconds(self) -> float:
+        share_seconds = self._share_usd / self.usd_per_hour * 3600 if self.limited else 0.0
+        return min(AHEAD_SECONDS_MAX, max(AHEAD_SECONDS, AHEAD_SHARE * share_seconds))
 
     # What is left.
 
@@ -108,7 +180,7 @@ class Purse:
     def left_usd(self) -> float:
         assert self._bill is not None
         own = max(0.0, self.station.store.now() - self._bill.began_at) * self.usd_per_hour / 3600
-        return self._usable_usd - self._before_usd - own
+        return self._usable_usd - self._before_usd - own - self._debt_usd
 
     def limit_usd(self, head: Head) -> float:
         """What a cell may have cost when it ends, by all its attempts: as if all that is left were for it."""
@@ -123,26 +195,65 @@ class Purse:
     def empty(self) -> bool:
         return self.limited and self.left_usd < self._usd_min
 
-    def overdrawn(self) -> bool:
-        """This machine alone has cost more than the worker's share, as far as is known without the home."""
-        lived_seconds = self.station.clock.monotonic() - self._born_at + cost.BOOT_SECONDS
-        return self.limited and self._usd_of(lived_seconds) > self._usable_usd
+    # The others.
 
-    def others_have_some(self) -> bool:
-        """By their bills. Its own is renewed before: of two that come to their ends at once, one sees the other's."""
-        self._renew(AHEAD_SECONDS)
-        spent: dict[int, float] = dict.fromkeys(range(self.station.workers), 0.0)
-        for bill in self._bills.of_launch(self.station.launch.id):
-            spent[bill.worker] += _usd(bill)
-        return any(
-            self._usable_usd - usd >= self._usd_min for worker, usd in spent.items() if worker != self.station.worker
-        )
+    def gone(self) -> frozenset[int]:
+        """Workers that have left, and in whose places nobody comes."""
+        return self._bills.gone(self.station.launch.id)
+
+    def leave_to_others(self) -> bool:
+        """Whether somebody else has money for what is left; then this one is known to be leaving.
+
+        Known first, and asked then: of two that come to their ends at once, one at least finds that the other leaves.
+        """
+        self._bills.write_spare(self.station.machine)
+        gone, now = self.gone(), self.station.store.now()
+        found = lives(self._bills.of_launch(self.station.launch.id))
+        per_machine = self.station.asked.per_machine
+        for worker in range(self.station.workers):
+            chain = found.get((self.station.launch.launch, worker // per_machine), [])
+            spent_usd = self._usd_of(sum(seconds_of(chain, now)))
+            if worker not in gone and self._usable_usd - spent_usd - self._debt_usd >= self._usd_min:
+                return True
+        return False
+
+    def all_spent(self) -> bool:
+        """By all machines together, with those that cannot leave: there is nothing left for anybody."""
+        if not self.trapped:
+            return False
+        ahead_at = self.station.store.now() + LAST_SECONDS
+        idle = self._bills.idle(self.station.launch.launch)
+        bills = [going_on(bill, idle, ahead_at) for bill in self._bills.of_launch(self.station.launch.id)]
+        limit_usd = (self.station.launch.max_cost_usd or 0.0) - self._earlier_usd
+        return spent_usd(bills, ahead_at) >= limit_usd - self._usd_of(LEAVE_SECONDS) * self.station.workers
+
+    def look_for_idle(self) -> None:
+        """Machines that could not leave go on with their own shares; what they cost beyond, those who work have less."""
+        self._idle_at = self.station.clock.monotonic()
+        if not self.limited:
+            return
+        idle = self._bills.idle(self.station.launch.launch)
+        self.trapped = bool(idle)
+        if not idle:
+            self._debt_usd = 0.0
+            return
+        ahead_at = self.station.store.now() + IDLE_LOOK_SECONDS + RENEW_SECONDS
+        bills = [going_on(bill, idle, ahead_at) for bill in self._bills.of_launch(self.station.launch.id)]
+        chains = [chain for (_, rank), chain in lives(bills).items() if f"{rank}-{chain[-1].number}" in idle]
+        machine_usd = self._share_usd * self.station.asked.per_machine
+        rate_usd = self.station.launch.usd_per_hour / 3600
+        over_usd = sum(max(0.0, sum(seconds_of(chain, ahead_at)) * rate_usd - machine_usd) for chain in chains)
+        working = self.station.launch.workers - len(chains)
+        self._debt_usd = over_usd / max(1, working) / self.station.asked.per_machine
+
+    @property
+    def _share_usd(self) -> float:
+        return ((self.station.launch.max_cost_usd or 0.0) - self._earlier_usd) / self.station.workers
 
     @property
     def _usable_usd(self) -> float:
         """A worker's share, without what is held back."""
-        share = ((self.station.launch.max_cost_usd or 0.0) - self._earlier_usd) / self.station.workers
-        return share - min(self._usd_of(LEAVE_SECONDS), LEAVE_SHARE * max(0.0, share))
+        return self._share_usd - min(self._usd_of(LEAVE_SECONDS), LEAVE_SHARE * max(0.0, self._share_usd))
 
     @property
     def _usd_min(self) -> float:
@@ -152,8 +263,9 @@ class Purse:
         return self.usd_per_hour * seconds / 3600
 
 
-def _usd(bill: Bill) -> float:
-    return max(0.0, bill.until - bill.began_at) * bill.usd_per_hour / 3600
+def paid_no_more(until: float | None, clock: Clock) -> bool:
+    """Who cannot reach the home must leave now. None: no bill was written yet; then nothing says how long it may wait."""
+    return until is not None and clock.monotonic() >= until - GONE_SECONDS - BLOCKED_SECONDS
 
 
 def share_usd_min(usd_per_hour: float) -> float:

@@ -21,11 +21,14 @@ class Rows:
         self.sweep = sweep
         self.machine = machine
         self.clock = clock
-        segments = sweep.segments(machine)  # of an earlier life of this agent
-        self._number = max(segments, default=1)
-        self._rows = [encode_row(row) for row in segments.get(self._number, [])]
+        # What an earlier life of this agent has sent may arrive yet, and would undo what is written to the same segment.
+        self._number = max(sweep.segment_numbers(machine), default=0) + 1
+        self._rows: list[bytes] = []
         """As they are in the segment: it is rewritten again and again."""
-        self._written = len(self._rows)
+        self._written = 0
+        self._unsure = False
+        """The answer to a write was lost: so much of the segment may arrive yet, and nothing else may be written to it."""
+
         self._written_at = clock.monotonic() - self._gap_seconds
 
     @property
@@ -46,7 +49,16 @@ class Rows:
         wait = self._written_at + self.sweep.store.rewrite_seconds - self.clock.monotonic()
         if wait > 0:
             self.clock.sleep(wait)
+        if self._unsure:
+            self._number, self._rows, self._written, self._unsure = (
+                self._number + 1,
+                self._rows[self._written :],
+                0,
+                False,
+            )
+        self._unsure = True
         self.sweep.write_encoded(self.machine, self._number, self._rows)
+        self._unsure = False
         self._written, self._written_at = len(self._rows), self.clock.monotonic()
         if len(self._rows) >= ROWS_MAX:
             self._number, self._rows, self._written = self._number + 1, [], 0

@@ -226,6 +226,10 @@ class SweepKeys:
     def bill(self, machine: str) -> str:
         return f"{self.bills}{machine}.json"
 
+    def spare(self, machine: str) -> str:
+        """Empty: its worker leaves, or has left, and nobody comes in its place."""
+        return f"{self.bills}{machine}.spare"
+
     def rungs(self, turn: int) -> str:
         """What cells measured on their way; the names of empty objects say all of it (see rungs.py)."""
         return f"{self.root}rungs/{turn:06d}/"

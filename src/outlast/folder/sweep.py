@@ -88,11 +88,12 @@ class SweepFolder:
 
     def segments(self, machine: str) -> dict[int, list[Row]]:
         """What a machine has written so far."""
+        keys = {number: self.keys.row_segment(machine, number) for number in self.segment_numbers(machine)}
+        return {number: decode_rows(self.store.get(key).data, key) for number, key in keys.items()}
+
+    def segment_numbers(self, machine: str) -> list[int]:
         before = f"{self.keys.rows}{machine}-"
-        return {
-            int(entry.key[len(before) :]): decode_rows(self.store.get(entry.key).data, entry.key)
-            for entry in self.store.list(before)
-        }
+        return [int(entry.key[len(before) :]) for entry in self.store.list(before)]
 
     # Trials.
 

@@ -84,7 +84,10 @@ class Bill:
     """The first second that is paid for."""
 
     until: float
-    """Some time ahead: a worker that dies without a word has cost no more than that."""
+    """Some time ahead: a worker that has not renewed it by then has left its machine, and one that dies has cost no more than that."""
+
+    unbilled_seconds: float = 0.0
+    """Of machines before this one, in its place, that never wrote a bill."""
 
 
 @dataclass(frozen=True)

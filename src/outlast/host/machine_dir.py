@@ -57,6 +57,9 @@ class Assignment:
     short_lives: int = 0
     """How many machines of this rank before this one, in a row, were gone at once."""
 
+    born_at: float | None = None
+    """Since when a rented machine is up, by its own monotonic clock; None: since its agent began."""
+
     @property
     def machine(self) -> str:
         return f"{self.launch_id}-{self.rank}-{self.boot}"

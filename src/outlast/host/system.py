@@ -110,6 +110,15 @@ def start_time(pid: int) -> str:
     return "" if not rows or rows[0][0].startswith("Z") else " ".join(rows[0][1:])
 
 
+def running_seconds(pid: int) -> float:
+    """For how long the process has run; 0: that is not known here."""
+    if not LINUX or not (ticks := start_time(pid)):
+        return 0.0
+    with open("/proc/uptime", "rb") as file:
+        up_seconds = float(file.read().split()[0])
+    return max(0.0, up_seconds - int(ticks) / os.sysconf("SC_CLK_TCK"))
+
+
 def same_start(one: str, other: str) -> bool:
     """Whether two answers of `start_time` are about the same process."""
     if LINUX or one == other:

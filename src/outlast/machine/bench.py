@@ -15,9 +15,11 @@ from outlast.machine.trainer import ProcessChild
 from outlast.spec.spec import Spec
 
 HELD = "cell.json"
+PAID = "paid.json"
 STAYS = frozenset(
     {
         HELD,
+        PAID,
         "machine.json",
         "init.json",
         "agent.json",
@@ -35,6 +37,11 @@ STAYS = frozenset(
     }
 )
 """What is the machine's, and the directories that every attempt empties before it begins. All else is of the cell that it was at."""
+
+
+def paid_until(paths: MachineDir) -> float | None:
+    document = files.read_json(paths.path / PAID)
+    return float(document["until_monotonic"]) if isinstance(document, dict) else None
 
 
 class MachineBench:
@@ -65,6 +72,12 @@ class MachineBench:
     def close(self, child: Child) -> None:
         assert isinstance(child, ProcessChild)
         child.close()
+
+    def paid_until(self) -> float | None:
+        return paid_until(self.paths)
+
+    def note_paid(self, until: float) -> None:
+        files.put_json(self.paths.path / PAID, {"until_monotonic": until})
 
     def notice(self) -> float | None:
         document = files.read_json(self.paths.notice)

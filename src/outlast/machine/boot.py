@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.agent.serve import serve
+from outlast.agent.sweep_purse import paid_no_more
 from outlast.clock import SYSTEM
 from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
@@ -21,6 +22,7 @@ from outlast.google.variables import become
 from outlast.host import files, secrets
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.host.spawn import keeper
+from outlast.machine.bench import paid_until
 from outlast.machine.mask import Mask
 from outlast.machine.trainer import ProcessChild
 from outlast.spec.record import prepare
@@ -90,8 +92,13 @@ def _boot(
     become(os.environ, told.environ)  # the supervisor may have been started from another shell, for another job
     random = SystemRandom()
     folder = Folder(open_store(told.home), told.job, random)
+    paid = paid_until(paths) if told.rented else None
     try:
-        spec, launch = _patiently(lambda: (folder.read_spec(), folder.read_launch(told.launch)), told)
+        spec, launch = _patiently(lambda: (folder.read_spec(), folder.read_launch(told.launch)), told, paid)
+    except StoreUnavailable:
+        if paid is None or not paid_no_more(paid, SYSTEM):
+            raise
+        return EXIT_AGENT_AGAIN
     except KeyMissing:
         files.create(paths.up)
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
@@ -151,6 +158,7 @@ def _work(
         random=folder.random,
         study=study,
         time_scale=told.time_scale,
+        born_at=told.born_at,
     )
     if study is not None:
         study.close()
@@ -223,14 +231,14 @@ def _mask(user_dir: Path, spec: Spec, told: Assignment) -> Mask:
     return Mask(kept.variables.values() if kept is not None else None)
 
 
-def _patiently(read: Callable[[], T], told: Assignment) -> T:
-    """A home that is away for now is no failed boot. Ends with the launch's deadline."""
+def _patiently(read: Callable[[], T], told: Assignment, paid: float | None = None) -> T:
+    """A home that is away for now is no failed boot. Ends with the launch's deadline, or when nobody has paid for more."""
     wait, wait_max = AWAY_SECONDS
     while True:
         try:
             return read()
         except StoreUnavailable:
-            if SYSTEM.now() >= told.deadline_at:
+            if SYSTEM.now() >= told.deadline_at or paid_no_more(paid, SYSTEM):
                 raise
             SYSTEM.sleep(wait)
             wait = min(wait_max, wait * 2)

@@ -194,6 +194,9 @@ class InContainer(Life):
         self.container = container
         self.assignment = replace(self.assignment, environ=_environ(container.told, self.assignment.environ))
 
+    def _born_at(self) -> float | None:
+        return None  # whoever has started the container is no part of it
+
     def _start_watcher(self) -> subprocess.Popen[bytes] | None:
         return None  # the service sends a signal, and nothing else tells of it
 

@@ -30,7 +30,7 @@ from outlast.errors import KeyMissing, OutlastError, PreconditionFailed
 from outlast.folder.home import Home
 from outlast.folder.zone_memory import tell_end
 from outlast.google.auth.metadata import HOST
-from outlast.host import files
+from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.machine.boot import boot
 from outlast.machine.metadata import Metadata
@@ -41,6 +41,8 @@ from outlast.store.store import Store
 EXIT_DONE, EXIT_AGAIN, EXIT_SPARE, EXIT_FAILED = 0, 10, 20, 1
 LOG_BYTES_TOLD = 2000
 WATCH_SECONDS = 1.0
+SCRIPT_SECONDS_MAX = 1200.0
+"""The script before this program may have waited for its rights: so long it counts as this machine's life, and no other parent's."""
 FORGOTTEN = ("PYTHONPATH", "PYTHONHOME", "OLDPWD", "PWD", "SHLVL", "_")
 """Of the script's environment, what is not the trainer's business."""
 
@@ -84,7 +86,12 @@ class Life:
             labels=told.labels,
             rented=True,
             time_scale=told.time_scale,
+            born_at=self._born_at(),
         )
+
+    def _born_at(self) -> float | None:
+        """By this machine's own clock: when the script began that has started this program."""
+        return SYSTEM.monotonic() - min(SCRIPT_SECONDS_MAX, system.running_seconds(os.getppid()))
 
     def live(self) -> int:
         self._move_in()

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from random import Random
 from typing import Any, cast
 
 from outlast.agent.bench import Leaving
 from outlast.agent.sweep import work
-from outlast.agent.sweep_purse import FIRST_AHEAD_SECONDS, LEAVE_SECONDS, WORK_SECONDS_MIN
+from outlast.agent.sweep_purse import AHEAD_SECONDS, AHEAD_SHARE, LEAVE_SECONDS, WORK_SECONDS_MIN, paid_no_more
 from outlast.dataclass import dataclass
 from outlast.errors import StoreError
 from outlast.folder import life
-from outlast.folder.bills import Bills
+from outlast.folder.bills import Bills, lives, seconds_of
 from outlast.folder.folder import Folder
 from outlast.folder.layout import JobKeys, SweepKeys
 from outlast.folder.records import LaunchRecord, Request, State, SweepLaunch
@@ -41,7 +41,8 @@ from outlast.testing.simulation.sweep_meter import RENTED, USD_PER_HOUR, Meter
 SWEEP = "lr"
 POLL_SECONDS = 1.0
 GRACE_SECONDS = 75.0
-FAULTS = ("die", "die", "kill agent", "notice", "zombie", "cut", "starve")
+LOOK_SECONDS = 5.0
+FAULTS = ("die", "die", "kill agent", "notice", "zombie", "cut", "cut and die", "starve")
 
 
 @dataclass
@@ -62,6 +63,9 @@ class SweepOptions:
     resumes: bool = False
     """Once it was stopped; machines of its first launch may wake up later."""
 
+    refused: bool = False
+    """Machines may not leave their group: they stay, and are paid for."""
+
     @classmethod
     def draw(cls, seed: int) -> SweepOptions:
         random = Random(f"sweep {seed}")
@@ -77,6 +81,19 @@ class SweepOptions:
             stop_at=random.uniform(5.0, 600.0) if random.random() < 0.25 else None,
             share_seconds=random.choice([None, None, 600.0, 1200.0]),
             resumes=random.random() < 0.7,
+            refused=random.random() < 0.2,
+        )
+
+    @classmethod
+    def draw_poor(cls, seed: int) -> SweepOptions:
+        """Whose money is spent before its cells are done, more often than not."""
+        random = Random(f"poor {seed}")
+        return replace(
+            cls.draw(seed),
+            cells=random.randint(1, 25),
+            cell_seconds=random.choice([20.0, 120.0, 300.0]),
+            share_seconds=random.choice([300.0, 600.0, 1200.0]),
+            refused=random.random() < 0.3,
         )
 
 
@@ -89,6 +106,7 @@ class SweepMachine:
     cut: Cut = field(default_factory=Cut)
     actor: Actor | None = None
     agents: int = 0
+    born_at: float = 0.0
 
     @property
     def name(self) -> str:
@@ -105,13 +123,14 @@ class SweepWorld:
         self.weather = Weather()
         self.machines: dict[int, SweepMachine | None] = {}
         self.zombies: list[SweepMachine] = []
+        self.idle: list[SweepMachine] = []
         self.spare: set[int] = set()
         self.launch = 1
         self.over = False
         self.stopped = False
         self.faults_on = True
         self.succeeded: Counter[str] = Counter()
-        self.meter = Meter()
+        self.meter = Meter(options.share_seconds)
         share_usd = (options.share_seconds or 0.0) * USD_PER_HOUR / 3600
         self.limit_usd = share_usd * options.workers or None
         self.history.listeners.append(self._listen)
@@ -172,7 +191,7 @@ class SweepWorld:
         if self.over or rank in self.spare or launch != self.launch:
             return
         bench = SimulatedBench(self.schedule, self.options.cell_seconds, self.options.bad)
-        machine = SweepMachine(launch, rank, boot, bench)
+        machine = SweepMachine(launch, rank, boot, bench, born_at=self.schedule.now)
         self.machines[rank] = machine
         self.meter.booted(machine.name, self.schedule.now)
         self._start_agent(machine)
@@ -205,8 +224,11 @@ class SweepWorld:
                     bench=machine.bench,
                     clock=clock,
                     random=random,
+                    born_at=machine.born_at,
                 )
             except StoreError:
+                if paid_no_more(machine.bench.paid, clock):
+                    return Leaving.AGAIN
                 clock.sleep(random.uniform(1.0, 10.0))
 
     def _store(self, name: str, random: Random, clock: SimulatedClock, cut: Cut) -> Store:
@@ -232,7 +254,10 @@ class SweepWorld:
         if replaced:
             self.zombies.remove(machine)
         else:
-            self._pay(machine, by_itself=True)
+            if actor.result is Leaving.SPARE and self.options.refused:
+                self._stay(machine)
+            else:
+                self._pay(machine, by_itself=True)
             self.machines[machine.rank] = None
         if machine.launch != self.launch:
             return
@@ -246,6 +271,22 @@ class SweepWorld:
         elif actor.result is Leaving.AGAIN and not replaced:
             self.schedule.after(self.random.uniform(1.0, 60.0), lambda: self._boot_next(machine))
 
+    def _stay(self, machine: SweepMachine) -> None:
+        """It may not leave, which its startup script says in the home, and is paid for until the group ends."""
+        self.idle.append(machine)
+        if len(self.idle) == 1:
+            self.schedule.after(LOOK_SECONDS, self._watch)
+        key = f"{JobKeys(SWEEP).boots(machine.launch)}{machine.rank}-{machine.boot}-spare"
+        self.bucket.put(key, b"403", 0, by="script", sent_at=self.schedule.now)
+
+    def _watch(self) -> None:
+        """Of machines that have left as well as they could nobody can know while no other is there."""
+        if not self.idle:
+            return
+        if not any(one is not None and not one.cut.on for one in self.machines.values()):
+            self.meter.unwatched_seconds += LOOK_SECONDS * len(self.idle)
+        self.schedule.after(LOOK_SECONDS, self._watch)
+
     def _end(self) -> None:
         """The group ends, and with it whoever is still there; but for those that sleep unseen, if it will be resumed."""
         self.over = True
@@ -255,7 +296,9 @@ class SweepWorld:
                 self._pay(machine, by_itself=True)
                 machine.bench.die()
                 self.schedule.kill(machine.actor)
-        self.machines = {}
+        for machine in self.idle:
+            self._pay(machine, by_itself=True)
+        self.machines, self.idle = {}, []
         self.zombies = list(sleepers)
 
     # Faults.
@@ -285,9 +328,10 @@ class SweepWorld:
             self.schedule.after(30.0, lambda: self._die(machine, again))
         elif fault == "cut":
             machine.cut.on = True
-            seconds = self.random.uniform(10.0, 400.0)
-            self.meter.unheard_seconds += seconds
-            self.schedule.after(seconds, lambda: setattr(machine.cut, "on", False))
+            self.schedule.after(self.random.uniform(10.0, 400.0), lambda: setattr(machine.cut, "on", False))
+        elif fault == "cut and die":
+            machine.cut.on = True
+            self.schedule.after(self.random.uniform(10.0, 900.0), lambda: self._die(machine, again))
         elif fault == "zombie":
             self._suspend(machine, self.random.uniform(30.0, 500.0), again)
         else:
@@ -422,12 +466,13 @@ class SweepWorld:
         }
         if any(row.attempts < life.BARREN_MAX_BEFORE_FIRST for cell, row in rows.items() if cell in wrong):
             self.history.violated(f"cells have failed: {wrong}")
-        spent = Counter[int]()
-        for bill in Bills(folder).of_launch(self.record(self.launch).id):
-            spent[bill.worker] += int(bill.until - bill.began_at)
+        if self.options.refused:
+            return  # those who could have gone on have paid for those who could not leave
+        found = lives(Bills(folder).of_launch(self.record(self.launch).id))
+        spent = Counter({rank: int(sum(seconds_of(chain, 1e12))) for (_, rank), chain in found.items()})
         share = self.options.share_seconds or 0.0
         # Of a machine that slept in its place a worker has read what was written ahead.
-        enough = LEAVE_SECONDS + WORK_SECONDS_MIN + FIRST_AHEAD_SECONDS
+        enough = LEAVE_SECONDS + WORK_SECONDS_MIN + max(AHEAD_SECONDS, AHEAD_SHARE * share)
         rich = [one for one in range(self.options.workers) if share - spent[one] > enough]
         if rich and len(rows) < self.options.cells and self.launch == 1:
             self.history.violated(f"workers {rich} had money left: {dict(spent)} of {share} s")
@@ -455,7 +500,8 @@ class _Plain:
         return EPOCH + self._schedule.now
 
 
-def run_sweep(seed: int, *, tracing: bool = False) -> SweepWorld:
-    world = SweepWorld(SweepOptions.draw(seed), tracing=tracing)
+def run_sweep(seed: int, *, poor: bool = False, tracing: bool = False) -> SweepWorld:
+    options = SweepOptions.draw_poor(seed) if poor else SweepOptions.draw(seed)
+    world = SweepWorld(options, tracing=tracing)
     world.run()
     return world

@@ -26,6 +26,7 @@ class SimulatedBench:
         self.attempt: int | None = None
         self.ends_at: float | None = None
         self.code = 0
+        self.paid: float | None = None
         self._held: Held | None = None
         self._leave_by: float | None = None
 
@@ -50,6 +51,12 @@ class SimulatedBench:
 
     def close(self, child: Child) -> None:
         return
+
+    def paid_until(self) -> float | None:
+        return self.paid
+
+    def note_paid(self, until: float) -> None:
+        self.paid = until
 
     def notice(self) -> float | None:
         return None if self._leave_by is None else self._leave_by - self.schedule.now
