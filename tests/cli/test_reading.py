@@ -185,6 +185,9 @@ def test_pull_takes_a_pattern_and_a_place(saved: User) -> None:
     said = saved.outlast("pull", "saved", "*.csv", "--to", "there", "--json")
     assert said.json["files"] == ["outputs/sub/log.csv"] and (saved.work / "there/outputs/sub/log.csv").is_file()
     assert saved.outlast("pull", "*.bin", "--json").json["files"] == ["outputs/model.bin"]
+    for number, directory in enumerate(("sub", "sub/", "sub/*", "outputs/sub", "./outputs/sub/log.csv")):
+        said = saved.outlast("pull", "saved", directory, "--to", f"there-{number}", "--json")
+        assert said.json["files"] == ["outputs/sub/log.csv"], directory
     nothing = saved.outlast("pull", "saved", "*.nope")
     assert nothing.code == 3 and "model.bin" in nothing.err
 

@@ -43,7 +43,8 @@ def pull(
     to: str = "",
     on_progress: OnProgress = silent,
 ) -> Pulled:
-    """`checkpoint`: `last`, `best`, a step, or `all`. `pattern` fits the path below the job's directory, or the file's name."""
+    """`checkpoint`: `last`, `best`, a step, or `all`. `pattern` fits the path below the job's directory or below
+    its `outputs/`, the file's name, or a directory, which is all that is in it."""
     root = Path(to or job.id)
     pulled = Pulled(str(root))
     there = copy_matching(job, root, "", pattern, checkpoint, pulled, own=not to, on_progress=on_progress)
@@ -77,7 +78,7 @@ def copy_matching(
             _write(file, counted(chunks, "copying", total, on_progress, pulled.bytes), safe_path(root, path))
             pulled.files.append(path)
             pulled.bytes += file.bytes
-    return sorted(every)
+    return list(every)
 
 
 def no_match(kind: str, id: str, pattern: str, there: list[str]) -> NotFound:
@@ -118,8 +119,13 @@ def _files(head: Head, manifests: list[Manifest], *, several: bool) -> Iterator[
 
 
 def _fits(path: str, below: str, pattern: str) -> bool:
-    names = (path, path.removeprefix(below), path.rpartition("/")[2])
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+    pattern = pattern.removeprefix("./").rstrip("/")
+    here = path.removeprefix(below)
+    names = (path, here, here.partition("/")[2], path.rpartition("/")[2])
+    # As it is typed, too: a name may hold brackets.
+    return any(name == pattern or fnmatch.fnmatchcase(name, pattern) for name in names) or any(
+        name.startswith(f"{pattern}/") or fnmatch.fnmatchcase(name, f"{pattern}/*") for name in names[:3]
+    )
 
 
 def safe_path(root: Path, path: str) -> Path:
