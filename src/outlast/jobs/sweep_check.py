@@ -47,8 +47,21 @@ def with_workers(world: World, planned: Plan, asked: SweepAsked, cells: int) -> 
         if paid is not None and paid < workers:
             workers, why = paid, f"more would not be worth their boots, with ${spec.max_cost_usd:,.2f} to share"
     check_shares(spec.machine, workers, spec.max_cost_usd)
-    engine.check(spec.machine, workers=workers)
+    _check_room(engine, spec, workers)
     return replace(planned, spec=replace(spec, workers=workers)), why
+
+
+def _check_room(engine: Engine, spec: Spec, workers: int) -> None:
+    """What will never fit is refused, with the number that does: the cells that have no worker yet wait anyway."""
+    try:
+        engine.check(spec.machine, workers=workers)
+    except NoCapacity as error:
+        room = engine.room(spec.machine)
+        if not 0 < room.workers < workers:
+            raise
+        raise NoCapacity(
+            f"{workers:,} cells side by side: {error.message}", state=error.state, hint=f"`--parallel {room.workers}`"
+        ) from error
 
 
 def _check_sharing(engine: Engine, spec: Spec, per_machine: int) -> None:
