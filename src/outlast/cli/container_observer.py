@@ -51,7 +51,7 @@ class Observer:
         python = made.equipment.interpreter.path if made.equipment is not None else ""
         files = [python, os.path.realpath(python), os.path.join(os.path.dirname(python), "..", "pyvenv.cfg")]
         later = stamps_of((), files)
-        record = _record(made, asked, out)
+        record = _record(made, out)
         if later is None or record is None or max(self._stamps[1], later[1]) >= self._begun_ns - SETTLED_NS:
             return
         seen = {"roots": self._roots, "files": self._files, "files_later": files}
@@ -78,7 +78,7 @@ def _serves(asked: Asked, made: Made) -> bool:
     return True
 
 
-def _record(made: Made, asked: Asked, out: str) -> dict[str, Any] | None:
+def _record(made: Made, out: str) -> dict[str, Any] | None:
     from outlast.container.build import TAG_SECONDS, is_here
     from outlast.container.reference import parse_reference
 

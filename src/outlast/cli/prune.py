@@ -19,7 +19,7 @@ from outlast.cli.words import age, count, duration, size
 from outlast.errors import EXIT_DONE
 
 if TYPE_CHECKING:
-    from outlast.jobs.prune import Found, Item, Pruned
+    from outlast.jobs.prune import Found, Item
     from outlast.jobs.world import World
 
 JOBS_SHOWN_MAX = 20
@@ -74,9 +74,9 @@ def command(older_than: float, keep_jobs: bool, dry_run: bool, yes: bool, home: 
     if not as_json:
         _print(items, world.clock.now())
     if dry_run or not items:
-        return _end(items, Pruned(), dry_run, as_json, "nothing to prune" if not items else "nothing was removed")
+        return _end(items, dry_run, as_json, "nothing to prune" if not items else "nothing was removed")
     if not confirmed(f"remove {size(sum(item.bytes for item in items))}", yes=yes):
-        return _end(items, Pruned(), True, as_json, "nothing was removed")
+        return _end(items, True, as_json, "nothing was removed")
     pruned = Pruned()
     with shown_progress() as on_progress:
         for one in (*(prune(world, each, on_progress) for each in found), prune_local(world, local)):
@@ -84,10 +84,10 @@ def command(older_than: float, keep_jobs: bool, dry_run: bool, yes: bool, home: 
             pruned.spared += one.spared
     took = duration(world.clock.monotonic() - begun_at)
     spared = f"; {count(len(pruned.spared), 'thing')} had come into use and stayed" if pruned.spared else ""
-    return _end(pruned.items, pruned, False, as_json, f"removed {_told(pruned.items)} in {took}{spared}")
+    return _end(pruned.items, False, as_json, f"removed {_told(pruned.items)} in {took}{spared}")
 
 
-def _end(items: Sequence[Item], pruned: Pruned, dry: bool, as_json: bool, words: str) -> int:
+def _end(items: Sequence[Item], dry: bool, as_json: bool, words: str) -> int:
     if as_json:
         put_json({"removed": not dry, "bytes": sum(item.bytes for item in items), "items": _documents(items)})
     say(words)

@@ -76,7 +76,7 @@ class GroupsApi:
         group = self._group(request)
         controller = self._groups.controller
         found = [
-            groups_view.managed(group, member, controller.instance(group, member))
+            groups_view.managed(group, member, controller.instance(member))
             for member in sorted(group.members, key=lambda member: member.name)
         ]
         if group.document["listManagedInstancesResults"] != "PAGINATED":

@@ -85,7 +85,7 @@ class _Changes:
         body = request.json()
 
         def act(instance: Instance) -> None:
-            wanted = scheduled(body, bool(instance.document.get("guestAccelerators")))
+            wanted = scheduled(body)
             before = instance.document["scheduling"]
             fixed = ("preemptible", "provisioningModel", "instanceTerminationAction")
             if instance.status != "TERMINATED" and any(wanted.get(one) != before.get(one) for one in fixed):

@@ -51,7 +51,7 @@ class InstanceGroupsApi:
     def list_instances(self, request: Request) -> Response:
         """`instanceState`: ALL, or only those that are RUNNING."""
         group = self._group(request)
-        machines = [self._groups.controller.instance(group, member) for member in group.members]
+        machines = [self._groups.controller.instance(member) for member in group.members]
         found = [{"instance": one.url, "status": one.status} for one in machines if one is not None]
         if request.json().get("instanceState") == "RUNNING":
             found = [one for one in found if one["status"] == "RUNNING"]
@@ -64,7 +64,7 @@ class InstanceGroupsApi:
         return self._groups.get(request.params["project"], scope, request.params["instanceGroup"])
 
     def _shown(self, group: Group) -> dict[str, Any]:
-        machines = (self._groups.controller.instance(group, member) for member in group.members)
+        machines = (self._groups.controller.instance(member) for member in group.members)
         first = next((one for one in machines if one is not None), None)
         interfaces = first.document.get("networkInterfaces") or [{}] if first is not None else [{}]
         default = links.url(f"projects/{group.resource.project}/global/networks/default")

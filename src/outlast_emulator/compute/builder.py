@@ -87,7 +87,7 @@ class Builder:
             rules.check_name(tag, f"resource.tags.items[{at}]")
         accelerators = self._accelerators(body.get("guestAccelerators"), project, zone, machine)
         has_gpus = bool(accelerators or machine.accelerator)
-        scheduling = scheduled(body.get("scheduling") or {}, has_gpus)
+        scheduling = scheduled(body.get("scheduling") or {})
         scheduling_rules.check(
             scheduling,
             now=compute.clock.now(),
@@ -187,7 +187,7 @@ class Builder:
         return found
 
 
-def scheduled(asked: Document, has_gpus: bool) -> Document:
+def scheduled(asked: Document) -> Document:
     """`scheduling` with what Google fills in."""
     found = dict(asked)
     spot = scheduling_rules.is_preemptible(found)

@@ -132,7 +132,7 @@ class Groups:
         """They go on without the group."""
         with self._compute.database.write():
             for member in self._take_out(group, urls, ABANDONING, False):
-                instance = self.controller.instance(group, member)
+                instance = self.controller.instance(member)
                 if instance is not None:
                     instance.state["by"] = ""
                     self._compute.resources.save(instance)
@@ -197,7 +197,7 @@ class Groups:
             self._put(found)
 
     def _anew(self, group: Group, member: Member) -> None:
-        instance = self.controller.instance(group, member)
+        instance = self.controller.instance(member)
         group.replace(recreated(member, 0 if instance is None else instance.id, group.template))
 
     def _outdate(self, group: Group) -> None:

@@ -121,13 +121,13 @@ class Controller:
     def _plan(self, wish: Wish, group: Group) -> Plan:
         machines = {}
         for member in group.members:
-            instance = self.instance(group, member)
+            instance = self.instance(member)
             if instance is not None:
                 leaving = bool((instance.state.get("ending") or {}).get("delete"))
                 machines[member.name] = Machine(instance.id, instance.status, leaving)
         return groups_plan.plan(wish, group.members, machines, self._compute.clock.now())
 
-    def instance(self, group: Group, member: Member) -> Instance | None:
+    def instance(self, member: Member) -> Instance | None:
         """The member's machine; a stranger of the same name is none."""
         if not member.machine_id:
             return None
@@ -164,7 +164,7 @@ class Controller:
             group.forget(member.name)
 
     def _clear(self, group: Group, member: Member) -> None:
-        instance = self.instance(group, member)
+        instance = self.instance(member)
         if instance is None:
             return
         operation = self._compute.operations.begin("delete", instance, user=AGENT)

@@ -91,7 +91,7 @@ def check(
     if model == SPOT and scheduling.get("preemptible") is False:
         raise refused(f"{field}.preemptible", "false", "Spot VMs must have preemptible set to true.")
     if model == SPOT:
-        _check_spot(scheduling, field)
+        _check_spot(scheduling)
     elif has_gpus and scheduling.get("onHostMaintenance", "TERMINATE" if in_template else "MIGRATE") != "TERMINATE":
         raise refused(
             f"{field}.onHostMaintenance",
@@ -103,7 +103,7 @@ def check(
     _check_notice(scheduling, model, switches, field, has_gpus=has_gpus, in_template=in_template)
 
 
-def _check_spot(scheduling: Mapping[str, Any], field: str) -> None:
+def _check_spot(scheduling: Mapping[str, Any]) -> None:
     if scheduling.get("automaticRestart"):
         raise invalid("Scheduling must have automaticRestart be false when preemptible is true.")
     if scheduling.get("onHostMaintenance", "TERMINATE") != "TERMINATE":

@@ -214,7 +214,7 @@ class Server:
             assert head is not None
             if self._cut(connection, head):
                 return
-            request = self._quick(connection, head)
+            request = self._quick(head)
             if request is None:
                 self._hand_over(connection)
                 return
@@ -225,7 +225,7 @@ class Server:
             if not self._answer(connection, head, request):
                 return
 
-    def _quick(self, connection: Connection, head: heads.Head) -> Request | None:
+    def _quick(self, head: heads.Head) -> Request | None:
         """The request, if it may be answered in the loop."""
         if head.length is None or head.length > SMALL_BYTES or not self.emulator.calm:
             return None
