@@ -40,6 +40,9 @@ def test_an_image_runs_what_was_shipped_with_what_was_declared(
     assert run_image(podman_env, image, "python3", "train.py", "--epochs", "3").strip() == (
         "trained with 1.0 ['--epochs', '3']"
     )
+    script = "import outlast, tool, sys; outlast.State(step=1); print(sys.path[-1])"
+    said = run_image(podman_env, image, "python3", "-c", script)
+    assert said == "/opt/outlast/agent\n", "outlast is there without a job too, behind all that is the user's"
     found = registry.inspect(image)
     assert found["Digest"] == image.partition("@")[2]
     assert found["Labels"]["outlast.bundle"]

@@ -145,7 +145,7 @@ def deflated_with_rest(folder: Path) -> Path:
 
 def test_an_image_sees_its_packages_before_those_of_its_own_python(tmp_path: Path) -> None:
     """The file that does so, run here with the path of a directory instead of the image's."""
-    from outlast.container import layers
+    from outlast.container import entry
 
     packages = tmp_path / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
     packages.mkdir(parents=True)
@@ -153,7 +153,7 @@ def test_an_image_sees_its_packages_before_those_of_its_own_python(tmp_path: Pat
     (packages / "click.py").write_text("ours = True")
     (packages / "extra.pth").write_text(f"{tmp_path}/more\n")
     (tmp_path / "more").mkdir()
-    source = (layers.HERE / "sitecustomize.py").read_text().replace("/opt/outlast/environment", str(tmp_path))
+    source = (entry.HERE / "sitecustomize.py").read_text().replace("/opt/outlast/environment", str(tmp_path))
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(source)
 

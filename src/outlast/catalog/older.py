@@ -111,7 +111,7 @@ def cluster_of(asked: Managing) -> tuple[Cluster, tuple[str, ...]]:
         cluster = CLUSTERS[tier]
         return cluster, tuple(_tier_notes(tier, cluster))
     master = machine_of(asked.master_type or "standard")
-    notes = [_note("--master-type", asked.master_type, master)] if asked.master_type else []
+    notes = [_note("--master-type", asked.master_type, master)]
     workers = _part("--worker", asked.worker_type, asked.worker_count, WORKERS_DEFAULT, "standard", notes)
     servers = _part("--parameter-server", asked.server_type, asked.server_count, 0, "standard", notes)
     if master.tpu and (workers or servers):
@@ -126,14 +126,15 @@ def _part(option: str, kind: str, count: int | None, default: int, usual: str, n
             notes.append(f"`{option}-type {kind}` is not used: `{option}-count` is 0 if not said")
         return None
     meant = machine_of(kind or usual)
-    if kind:
-        notes.append(_note(f"{option}-type", kind, meant))
+    notes.append(_note(f"{option}-type", kind, meant))
     if meant.tpu:
         raise UsageError(f"`{option}-type {kind}`: a TPU stands alone", hint="`--tpu-spec 8xV2`")
     return Part(meant, replicas)
 
 
 def _note(option: str, name: str, meant: Meant) -> str:
+    if not name:
+        return f"`{option}` is not said: {meant.words()}"
     if meant.machine_type == name.lower():
         return ""
     why = f"; its {meant.was} cannot be rented any more" if meant.was else ""

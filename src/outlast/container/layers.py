@@ -11,6 +11,7 @@ from pathlib import Path
 
 from outlast.bundle.listing import MODES, File, digest_of
 from outlast.bundle.record import Bundle, read_bundle
+from outlast.container.entry import agent_key, entry_files
 from outlast.container.layer import Member
 from outlast.container.source import LayerSource
 from outlast.errors import Damaged
@@ -18,29 +19,21 @@ from outlast.folder import layout
 from outlast.host import image_places as places
 from outlast.store.store import Store
 
-HERE = Path(__file__).parent
 HELD_BYTES_MAX = 64 << 20
 
 
 def agent_layer(archive: bytes) -> LayerSource:
     """`archive`: as `bundle.agent.archive` packs it."""
-    extra = {
-        places.START: (HERE / "start.py").read_bytes(),
-        f"{places.SITE}/sitecustomize.py": (HERE / "sitecustomize.py").read_bytes(),
-    }
-    digest = hashlib.sha256(archive)
-    for data in extra.values():
-        digest.update(hashlib.sha256(data).digest())
 
     def members() -> Iterator[Member]:
         import zipfile
 
-        yield from (Member.of(path, data) for path, data in extra.items())
+        yield from (Member.of(path, data) for path, data in entry_files().items())
         with zipfile.ZipFile(io.BytesIO(archive)) as packed:
             for name in packed.namelist():
                 yield Member.of(f"{places.AGENT}/{name}", packed.read(name))
 
-    return LayerSource("agent", digest.hexdigest(), lambda: nullcontext(members()))
+    return LayerSource("agent", agent_key(archive), lambda: nullcontext(members()))
 
 
 def environment_layer(store: Store, digest: str, scratch: Path) -> LayerSource:

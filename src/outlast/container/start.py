@@ -29,6 +29,7 @@ def main(arguments: list[str]) -> None:
         return
     if not arguments:
         arguments = [sys.executable]
+    os.environ["OUTLAST_IMAGE_LIBRARY"] = AGENT  # whoever runs a script without a job may import outlast all the same
     try:
         os.execvp(arguments[0], arguments)
     except OSError as error:

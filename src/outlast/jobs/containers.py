@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from outlast.container.base import GPU_ENV, BaseChoice, choose_base
 from outlast.container.build import LOCAL, Target, build
+from outlast.container.entry import agent_key
 from outlast.container.reference import Reference, check_tag, parse_reference, parse_repository
 from outlast.container.registry import Registry
 from outlast.container.source import PLATFORM_DEFAULT, Built, ImageInputs, LayerSource
@@ -145,7 +146,7 @@ def inputs_for(
         env.update(GPU_ENV)
     return ImageInputs(
         base=base,
-        key="\n".join((_agent_key(agent), environment.digest if environment else "-", packed.digest, *beside)),
+        key="\n".join((agent_key(agent), environment.digest if environment else "-", packed.digest, *beside)),
         layers=layers,
         repository=repository,
         tags=(check_tag(asked.container.tag),) if asked.container.tag else (),
@@ -157,12 +158,6 @@ def inputs_for(
         path=(f"{places.ENVIRONMENT}/bin",),
         labels=labels,
     )
-
-
-def _agent_key(agent: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(agent).hexdigest()
 
 
 def ignored_notes(asked: Asked) -> tuple[str, ...]:
