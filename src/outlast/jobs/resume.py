@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any
 
+from outlast.dataclass import dataclass
 from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
 from outlast.folder import life
 from outlast.folder.content import select
@@ -27,6 +28,16 @@ from outlast.spec.spec import Spec
 NO_CHANGES: Mapping[str, Any] = {}
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be otherwise than in the last launch."""
+
+    checkpoint: str | None = None
+    args: tuple[str, ...] | None = None
+    max_run_seconds: float | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
 def resume(
     world: World,
     job: Job,
@@ -43,28 +54,20 @@ def resume(
     """
     refuse_cell(job, "resume")
     try:
-        _resume(world, job, checkpoint, args, allow_changed, max_run_seconds, changes)
+        _resume(world, job, _Wanted(checkpoint, args, max_run_seconds, changes), allow_changed=allow_changed)
     except KeyMissing:
         raise NotFound(
             f"job `{job.id}` was deleted at this moment", state="nothing was started, nothing is being spent"
         ) from None
 
 
-def _resume(
-    world: World,
-    job: Job,
-    checkpoint: str | None,
-    args: tuple[str, ...] | None,
-    allow_changed: bool,
-    max_run_seconds: float | None,
-    changes: Mapping[str, Any],
-) -> None:
+def _resume(world: World, job: Job, wanted: _Wanted, *, allow_changed: bool) -> None:
     spec = job.folder.read_spec()
     if spec.cells is not None:
-        _check_sweep(job, checkpoint, args)
-    if args is not None and args != spec.args and not allow_changed:
+        _check_sweep(job, wanted)
+    if wanted.args is not None and wanted.args != spec.args and not allow_changed:
         raise UsageError(
-            f"job `{job.id}` was submitted {_with(spec.args)}, not {_with(args)}",
+            f"job `{job.id}` was submitted {_with(spec.args)}, not {_with(wanted.args)}",
             hint="add `--allow-changed` to go on with other ones, or `outlast run --from` for a new job",
         )
     while True:
@@ -84,21 +87,21 @@ def _resume(
                 ended = life.final(at.head, State.STOPPED, job.folder.store.now(), reason="its computer was silent")
                 job.folder.swap(at, ended, f"{nonce(job.folder.random)}-taken")
                 continue
-            if changes.get("on", record.engine) != record.engine:
-                check_gone(world, job, spec, record, changes["on"])
-                if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds, changes):
+            if wanted.changes.get("on", record.engine) != record.engine:
+                check_gone(world, job, spec, record, wanted.changes["on"])
+                if _relaunch(world, job, spec, at, wanted):
                     return
                 continue
-            _check_unchanged(world, job, spec, at.head, checkpoint, args, max_run_seconds, changes)
+            _check_unchanged(world, job, spec, at.head, record, wanted)
             start(world, job, spec, at.head)
             return
-        if _relaunch(world, job, spec, at, checkpoint, args, max_run_seconds, changes):
+        if _relaunch(world, job, spec, at, wanted):
             return
 
 
-def _check_sweep(job: Job, checkpoint: str | None, args: tuple[str, ...] | None) -> None:
+def _check_sweep(job: Job, wanted: _Wanted) -> None:
     """Every cell goes on from its own last checkpoint, with its own arguments."""
-    said = "--checkpoint" if checkpoint is not None else "ARGS" if args is not None else ""
+    said = "--checkpoint" if wanted.checkpoint is not None else "ARGS" if wanted.args is not None else ""
     if said:
         raise UsageError(
             f"`{job.id}` is a sweep, and `{said}` would be for all its cells alike",
@@ -107,28 +110,19 @@ def _check_sweep(job: Job, checkpoint: str | None, args: tuple[str, ...] | None)
         )
 
 
-def _check_unchanged(
-    world: World,
-    job: Job,
-    spec: Spec,
-    head: Head,
-    checkpoint: str | None,
-    args: tuple[str, ...] | None,
-    max_run_seconds: float | None,
-    changes: Mapping[str, Any],
-) -> None:
+def _check_unchanged(world: World, job: Job, spec: Spec, head: Head, record: LaunchRecord, wanted: _Wanted) -> None:
     """A launch that is under way keeps what it began with; a resume that is typed again finds its own words in the record."""
-    record = job.folder.read_launch(head.launch)
     asked = {
-        "--checkpoint": checkpoint is not None and select(head, checkpoint).name != record.resume_from,
-        "ARGS": args is not None and args != (record.args if record.args is not None else spec.args),
-        "--max-run": max_run_seconds is not None
-        and not math.isclose(max_run_seconds, record.deadline_at - record.launched_at, abs_tol=0.001),
-        "its image": "container" in changes,
-        "--max-cost": changes.get("max_cost_usd", record.max_cost_usd) != record.max_cost_usd,
-        "its machine": bool(changes) and differs(machine_again(world, record, changes, job.home.url), record.machine),
+        "--checkpoint": wanted.checkpoint is not None and select(head, wanted.checkpoint).name != record.resume_from,
+        "ARGS": wanted.args is not None and wanted.args != (record.args if record.args is not None else spec.args),
+        "--max-run": wanted.max_run_seconds is not None
+        and not math.isclose(wanted.max_run_seconds, record.deadline_at - record.launched_at, abs_tol=0.001),
+        "its image": "container" in wanted.changes,
+        "--max-cost": wanted.changes.get("max_cost_usd", record.max_cost_usd) != record.max_cost_usd,
+        "its machine": bool(wanted.changes)
+        and differs(machine_again(world, record, wanted.changes, job.home.url), record.machine),
     }
-    changed = [name for name, differs in asked.items() if differs]
+    changed = [name for name, is_other in asked.items() if is_other]
     if changed:
         raise UsageError(
             f"job `{job.id}` has not ended: {' and '.join(f'`{name}`' for name in changed)} cannot change now",
@@ -141,19 +135,11 @@ def _with(args: tuple[str, ...]) -> str:
     return f"with `{shlex.join(args)}`" if args else "without arguments"
 
 
-def _relaunch(
-    world: World,
-    job: Job,
-    spec: Spec,
-    at: HeadAt,
-    checkpoint: str | None,
-    args: tuple[str, ...] | None,
-    max_run_seconds: float | None,
-    changes: Mapping[str, Any],
-) -> bool:
+def _relaunch(world: World, job: Job, spec: Spec, at: HeadAt, wanted: _Wanted) -> bool:
     """Of a sweep: what has not succeeded yet. False: somebody else wrote head first."""
+    changes = wanted.changes
     previous = job.folder.read_launch(at.head.launch)
-    chosen = select(at.head, checkpoint).name if checkpoint else ""
+    chosen = select(at.head, wanted.checkpoint).name if wanted.checkpoint else ""
     now = job.folder.store.now()
     on = str(changes.get("on") or previous.engine)
     if on != previous.engine:
@@ -169,7 +155,7 @@ def _relaunch(
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
     workers = workers_at(machine, previous) if spec.cells is None else again(job, spec, previous, machine, limit)
     asked = replace(spec, machine=machine, max_cost_usd=limit, workers=workers)
-    asked = asked if max_run_seconds is None else replace(asked, max_run_seconds=max_run_seconds)
+    asked = asked if wanted.max_run_seconds is None else replace(asked, max_run_seconds=wanted.max_run_seconds)
     return relaunch(
         world,
         job,
@@ -179,7 +165,7 @@ def _relaunch(
         asked,
         on=on,
         resume_from=chosen,
-        args=args if args is not None else previous.args,
+        args=wanted.args if wanted.args is not None else previous.args,
         bundle=at.head.bundle,
         cells=replace(previous.cells, failed_too=True) if previous.cells is not None else None,
     )

@@ -88,7 +88,7 @@ def _resume_anything(original: Any, world: Any, job: Any, **options: Any) -> Non
     """Also a job that has succeeded."""
     at = job.folder.existing_head()
     if at.head.state is State.SUCCEEDED:
-        resume._relaunch(world, job, job.folder.read_spec(), at, None, None, None, {})
+        resume._relaunch(world, job, job.folder.read_spec(), at, resume._Wanted())
         return
     original(world, job, **options)
 
@@ -96,7 +96,7 @@ def _resume_anything(original: Any, world: Any, job: Any, **options: Any) -> Non
 def _relaunch_blindly(original: Any, world: Any, job: Any, **options: Any) -> None:
     """A job that has not ended gets a new launch all the same."""
     at = job.folder.existing_head()
-    resume._relaunch(world, job, job.folder.read_spec(), at, None, None, None, {})
+    resume._relaunch(world, job, job.folder.read_spec(), at, resume._Wanted())
 
 
 def _numbered_id(original: Any, job: Any, number: int, *args: Any, **changes: Any) -> LaunchRecord:
