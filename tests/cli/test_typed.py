@@ -50,6 +50,31 @@ def test_options_of_ours_behind_the_target_are_moved_before_it() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("python train.py --lr 1", "train.py -- --lr 1"),
+        ("--detach python3.11 -u train.py", "--detach train.py"),
+        ("python -- train.py --lr 1", "train.py -- --lr 1"),
+        ("python train.py -- --lr 1", "train.py -- --lr 1"),
+        ("/usr/bin/python3 -m package.train", "package.train"),
+        ("-m package.train --lr 1", "package.train -- --lr 1"),
+        ("bash go.sh 3", "go.sh -- 3"),
+        ("'python train.py --lr 1'", "train.py -- --lr 1"),
+    ],
+)
+def test_a_command_line_with_its_interpreter_is_answered_with_the_target_alone(typed: str, meant: str) -> None:
+    assert right(shlex.split(typed)) == ["outlast", "run", *shlex.split(meant)]
+
+
+def test_a_script_that_is_called_like_an_interpreter_is_a_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sh").write_text("#!/bin/sh\n")
+    assert LINE.split(["sh", "--", "1"]) == (["sh"], ["1"])
+
+
 def test_braces_that_the_shell_has_taken_apart_are_put_into_quotes() -> None:
     words = [
         "--name",

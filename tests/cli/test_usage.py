@@ -48,13 +48,13 @@ def test_a_script_without_its_command_is_answered_with_run(user: User) -> None:
     assert hint(user.outlast("train.py", "--lr", "1").err) == "`outlast run train.py -- --lr 1`"
 
 
-@pytest.mark.parametrize("alias", ["ls", "status", "download", "cancel", "rm"])
+@pytest.mark.parametrize("alias", ["ls", "ps", "status", "download", "cancel", "kill", "rm"])
 def test_words_of_other_tools_run_with_a_note(user: User, alias: str) -> None:
     from outlast.cli.app import ALIASES
 
-    said = user.outlast(alias, *(["nothing"] if alias != "ls" else []))
+    said = user.outlast(alias, *(["nothing"] if alias not in ("ls", "ps") else []))
     assert f"note: `{alias}` is `outlast {ALIASES[alias]}`" in said.err
-    assert said.code == (0 if alias == "ls" else 3)
+    assert said.code == (0 if alias in ("ls", "ps") else 3)
 
 
 @pytest.mark.parametrize("command", ["dashboard"])

@@ -50,6 +50,17 @@ def test_targets_are_recognised(project: Path, text: str, kind: TargetKind, valu
     assert parse_target(text, project) == Target(kind, value)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("slow.pyy", "slow.py"), ("package.slow", "slow.py"), ("slw.py", "slow.py")]
+)
+def test_a_misspelt_script_is_answered_with_the_one_that_was_meant(tmp_path: Path, typed: str, meant: str) -> None:
+    for name in ("slow.py", "mp.py", "sig.py"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(NotFound) as refused:
+        parse_target(typed, tmp_path)
+    assert refused.value.hint == f"did you mean `{meant}`?"
+
+
 def test_an_absolute_path_inside_becomes_relative(project: Path) -> None:
     assert parse_target(str(project / "pkg/module.py"), project).value == "pkg/module.py"
 

@@ -26,7 +26,21 @@ GROUPS = {
 
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
-ALIASES = {"ls": "jobs", "status": "show", "download": "pull", "cancel": "stop", "resubmit": "resume", "rm": "delete"}
+ALIASES = {
+    "ls": "jobs",
+    "list": "jobs",
+    "ps": "jobs",
+    "queue": "jobs",
+    "status": "show",
+    "log": "logs",
+    "launch": "run",
+    "submit": "run",
+    "download": "pull",
+    "cancel": "stop",
+    "kill": "stop",
+    "resubmit": "resume",
+    "rm": "delete",
+}
 """Words that other tools have taught people; they run, with a note."""
 
 
@@ -194,7 +208,7 @@ def _no_such_option(error: click.exceptions.NoSuchOption) -> UsageError:
 
 
 def _sentence(error: click.ClickException) -> str:
-    message = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".").replace("'", "`")
     return message[:1].lower() + message[1:]
 
 

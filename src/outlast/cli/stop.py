@@ -36,7 +36,7 @@ def command(ctx: click.Context, jobs: tuple[str, ...], home: str | None, as_json
     group = named_group(ctx)
     jobs = jobs if group is None else (group, *jobs)
     if not jobs:
-        raise UsageError("missing argument 'JOB...'", hint="`outlast jobs --running` lists what may be stopped")
+        raise UsageError("missing argument `JOB...`", hint="`outlast jobs --running` lists what may be stopped")
     world = system_world()
     found: list[Job] = []
     for job in jobs:  # all of them before the first is stopped

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from outlast.cli.near import near
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+
+_INTERPRETER = re.compile(r"(?:\S*/)?(?:python[0-9.]*|bash|sh)|-m").fullmatch
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,12 @@ class CommandLine:
         except _NoDirectory as problem:
             raise self._did_you_mean_detach(problem, list(tokens)) from None
         target = next((i for i, word in enumerate(words) if not word.ours), None)
+        if target is not None and not _is_here(words[target].tokens[0]):
+            parts = words[target].tokens[0].split()
+            if len(parts) > 1 and (_INTERPRETER(parts[0]) or os.path.isfile(parts[0])):
+                words[target : target + 1] = [Word((part,), ours=False) for part in parts]  # a command line in quotes
+            if _INTERPRETER(words[target].tokens[0]):
+                self._refuse_interpreter(words, target, args)
         if target is not None and words[target].tokens[0].startswith("-"):
             return _flat(words), args  # an option that nobody knows: the parser answers with one that is like it
         if target is not None and len(words) > target + 1:
@@ -129,6 +138,21 @@ class CommandLine:
             hint=hint,
         )
 
+    def _refuse_interpreter(self, words: list[Word], at: int, args: list[str]) -> None:
+        """`python train.py`, as other tools want it; `python -m package` too."""
+        rest = [*_flat(words[at + 1 :]), *args]
+        while rest and rest[0].startswith("-"):
+            rest.pop(0)
+        if not rest:
+            return
+        theirs = rest[2:] if rest[1:2] == ["--"] else rest[1:]
+        right = ["outlast", self._command, *_flat(words[:at]), rest[0], *(["--", *theirs] if theirs else [])]
+        raise UsageError(
+            f"the target is the script itself, without `{words[at].tokens[0]}` before it",
+            state="a job runs in the Python of your environment; `--python` asks for another",
+            hint=f"`{quoted(right)}`",
+        )
+
     def _behind_target(self, words: list[Word], at: int, args: list[str]) -> UsageError:
         target, behind = words[at].tokens[0], words[at + 1 :]
         unbraced = self._unbraced(words, at, args)
@@ -176,6 +200,10 @@ class CommandLine:
             state="the target is outlast's to find; only its arguments stand behind `--`",
             hint=f"`{quoted(right)}`",
         )
+
+
+def _is_here(path: str) -> bool:
+    return os.path.exists(path) and not os.path.isabs(path)
 
 
 def _flat(words: Iterator[Word] | Sequence[Word]) -> list[str]:

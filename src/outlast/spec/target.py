@@ -18,6 +18,7 @@ NEAR_FILES_SEEN_MAX = 5000
 """How many names are looked at for a near miss: an error must not walk a data set."""
 
 NEAR_DEPTH_MAX = 3
+NEAR_RATIO_MIN = 0.65
 NEAR_PASSED_OVER = (".", "__", "venv", "node_modules")
 
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -126,10 +127,13 @@ def _near(text: str, directory: Path) -> list[str]:
     name = text.rstrip("/").rpartition("/")[2]
     as_file = name if name.endswith(SUFFIXES) else name.rpartition(".")[2] + ".py"
     same = [path for path in seen if path.rpartition("/")[2].lower() == as_file.lower()]
-    names = sorted({path.rpartition("/")[2] for path in seen})
-    alike = get_close_matches(as_file, names, n=3, cutoff=0.6)
-    ranked = [path for one in alike for path in seen if path.rpartition("/")[2] == one]
-    return list(dict.fromkeys([*same, *ranked]))[:3]
+    stems: dict[str, list[str]] = {}
+    for path in seen:
+        stems.setdefault(os.path.splitext(path.rpartition("/")[2])[0], []).append(path)
+    # `slow.pyy` is like `slow.py` by what stands before its dot, `package.slow` by what stands behind it.
+    typed = dict.fromkeys([os.path.splitext(as_file)[0], os.path.splitext(name)[0]])
+    alike = [one for stem in typed for one in get_close_matches(stem, stems, n=3, cutoff=NEAR_RATIO_MIN)]
+    return list(dict.fromkeys([*same, *(path for one in alike for path in stems[one])]))[:3]
 
 
 def _scripts(directory: Path) -> Iterator[str]:
