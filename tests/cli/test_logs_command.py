@@ -26,6 +26,8 @@ def hostile(user: User) -> User:
 
 def test_in_a_pipe_hostile_bytes_are_bytes(hostile: User) -> None:
     assert hostile.outlast("logs").raw == HOSTILE_BYTES
+    for also in ([], ["-f"]):
+        assert hostile.outlast("logs", "-n", "1", *also).raw == HOSTILE_BYTES.split(b"\n")[-2] + b"\n"
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,14 @@ def follow(
     attempt: int | None = None,
     first: int = 1,
     polling_seconds: float | None = None,
+    lines: int | None = None,
 ) -> int | None:
-    """The exit code if it was left before the job's end, else None."""
+    """The exit code if it was left before the job's end, else None. `lines`: so many of what is there, and all that comes."""
     from outlast.jobs.watch import watch
 
     to: Display = JsonDisplay() if as_json else display(out, workers=job.spec().workers)
+    if lines is not None:
+        to = last_lines(job, attempt, lines, to)
     waiting = _Waiting()
     try:
         pieces = watch(
@@ -47,6 +50,14 @@ def follow(
             hint=f"`outlast logs -f {job.id}` follows it again",
         ) from error
     return None
+
+
+def last_lines(job: Job, attempt: int | None, lines: int, to: Display) -> Display:
+    """A display that shows the last so many lines of what there is by now, and what comes."""
+    from outlast.cli.last_lines import LastLines, find_last
+    from outlast.results.logs import read_log
+
+    return LastLines(to, find_last(read_log(job.folder, attempt=attempt), lines))
 
 
 def say_detached(job: Job) -> None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 @job_argument
 @cell_argument
 @click.option("--follow", "-f", is_flag=True, help="Go on until the job ends, across attempts; exit as the job did.")
+@click.option(
+    "--tail", "-n", "lines", type=whole(1), metavar="N", help="Only the last N lines; with -f, and what comes."
+)
 @click.option("--attempt", type=whole(1), metavar="N", help="Only this attempt.")
 @click.option(
     "--polling-interval",
@@ -35,6 +38,7 @@ def command(
     job: str | None,
     cell: int | None,
     follow: bool,
+    lines: int | None,
     attempt: int | None,
     polling_interval: float | None,
     job_id: str | None,
@@ -49,6 +53,7 @@ def command(
     """
     from outlast.cli import display
     from outlast.cli.follow import follow as follow_job
+    from outlast.cli.follow import last_lines
     from outlast.cli.provider_log import show_provider_log
     from outlast.jobs.look import look
     from outlast.jobs.sweep_parts import find_part
@@ -67,17 +72,32 @@ def command(
     world = system_world()
     found = find_part(world, job, cell, home)
     if found.spec().cells is not None:
+        if lines is not None:
+            raise UsageError(
+                f"`{found.id}` is a sweep, and each of its cells has last lines of its own",
+                hint=f"`outlast logs {found.id}.1 --tail {lines}`",
+            )
         return _print_sweep(world, found, follow, attempt, polling_interval, as_json)
     if follow:
         left = follow_job(
-            world, found, out=sys.stdout, as_json=as_json, attempt=attempt, polling_seconds=polling_interval
+            world,
+            found,
+            out=sys.stdout,
+            as_json=as_json,
+            attempt=attempt,
+            polling_seconds=polling_interval,
+            lines=lines,
         )
         if left is not None:
             return left
         show_provider_log(world, found, as_json=as_json)
         return look(world, found).outcome_code
     freshen(world, found)
-    to = display.JsonDisplay() if as_json else display.display(sys.stdout, workers=found.spec().workers)
+    to: display.Display = (
+        display.JsonDisplay() if as_json else display.display(sys.stdout, workers=found.spec().workers)
+    )
+    if lines is not None:
+        to = last_lines(found, attempt, lines, to)
     display.show_all(read_log(found.folder, attempt=attempt), to)
     show_provider_log(world, found, as_json=as_json)
     return EXIT_DONE
