@@ -46,7 +46,8 @@ def answered(operation: Callable[[Request], Any]) -> Callable[[Request], Respons
         try:
             return answer(operation(request))
         except (ValueError, TypeError, KeyError) as error:
-            raise ApiError(400, "invalid", f"{request.verb} {request.path}: {error}") from error
+            why = f"there is no {error} in it" if isinstance(error, KeyError) else str(error)
+            raise ApiError(400, "invalid", f"{request.verb} {request.path}: {why}") from error
 
     return call
 

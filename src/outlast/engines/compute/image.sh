@@ -51,7 +51,7 @@ find_python() {
 # A Python that the base does not have is fetched by uv, into a place of its own.
 fetch_python() {
   local tools=$root/opt/outlast/tools
-  export UV_PYTHON_INSTALL_DIR=$root/opt/outlast/python
+  export UV_PYTHON_INSTALL_DIR=$root/opt/outlast/python UV_PYTHON_INSTALL_BIN=0
   echo "this base has no python$wanted: uv fetches one"
   make_environment "$(wanted='' && find_python)" "$tools" && "$tools/bin/pip" install -q uv &&
     "$tools/bin/uv" python install "$wanted" &&
