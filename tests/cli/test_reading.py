@@ -10,11 +10,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from tests.cli.user import SECONDS_MAX, User
+from tests.waiting import until
 
 ROW = [
     "job", "name", "state", "engine", "target", "args", "labels", "attempts", "preemptions", "step", "submitted_at",
@@ -229,7 +229,7 @@ def test_a_stopped_job_goes_on_where_it_was(user: User) -> None:
     go = user.root / "go"
     user.write("train.py", SAVES + f"\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.05)\n")
     user.outlast("run", "--detach", "--job-id", "mine", "train.py")
-    wait_for(lambda: user.outlast("checkpoints", "mine", "--json").json != [])
+    until(lambda: user.outlast("checkpoints", "mine", "--json").json != [])
     assert user.outlast("stop", "mine").code == 0
     assert user.outlast("show", "mine", "--json").json["state"] == "stopped"
     go.touch()
@@ -247,7 +247,7 @@ def test_a_machine_that_is_killed_costs_an_attempt_and_every_page_says_so(user: 
     go = user.root / "go"
     user.write("train.py", SAVES + f"\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.05)\n")
     running = user.start("run", "--job-id", "mine", "train.py")
-    wait_for(lambda: user.outlast("checkpoints", "mine", "--json").out.startswith('[{"name"'))
+    until(lambda: user.outlast("checkpoints", "mine", "--json").out.startswith('[{"name"'))
     (machine,) = (user.outlast_dir / "local" / "machines").glob("*/*/init.json")
     os.kill(json.loads(machine.read_text())["pid"], signal.SIGKILL)
     go.touch()
@@ -261,13 +261,6 @@ def test_a_machine_that_is_killed_costs_an_attempt_and_every_page_says_so(user: 
     assert (document["attempts"], document["preemptions"]) == (2, 1)
     assert [one["cause"] for one in document["attempt_list"]] == ["preempted", "succeeded"]
     assert re.search(r"^ +1  .* preempted$", user.outlast("show").out, re.MULTILINE)
-
-
-def wait_for(holds: Any, seconds_max: float = 60.0) -> None:
-    until = time.monotonic() + seconds_max
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 def test_resume_refuses_other_arguments_unless_they_are_allowed(user: User) -> None:
@@ -407,7 +400,7 @@ def test_what_a_resume_cannot_change_of_a_job_that_runs_is_refused(user: User) -
 def test_the_time_that_a_job_lay_stopped_is_no_time_lost(user: User) -> None:
     user.write("train.py", "import os, time\nif os.environ['OUTLAST_ATTEMPT'] == '1':\n    time.sleep(600)\n")
     assert user.outlast("run", "--detach", "--job-id", "mine", "train.py").code == 0
-    wait_for(lambda: user.outlast("show", "mine", "--json").json["attempts"] == 1)
+    until(lambda: user.outlast("show", "mine", "--json").json["attempts"] == 1)
     assert user.outlast("stop", "mine").code == 0
     time.sleep(0.5)  # what is measured, not a synchronisation
     resumed = user.outlast("resume", "mine")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import pytest
 
 from tests.cli.user import SECONDS_MAX, Said, User
+from tests.waiting import until
 
 TRAINS = """
 import importlib, pathlib, sys, time
@@ -35,13 +33,6 @@ def syncer(user: User) -> User:
 
 def logged(user: User, text: str) -> None:
     until(lambda: text in user.outlast("logs", "edited").out, f"`{text}` in the log")
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    give_up_at = time.monotonic() + SECONDS_MAX
-    while not condition():
-        assert time.monotonic() < give_up_at, f"in vain: {what}"
-        time.sleep(0.1)
 
 
 def sync(user: User, *options: str) -> Said:

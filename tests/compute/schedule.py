@@ -20,10 +20,10 @@ from outlast.jobs.world import World
 from outlast.results.logs import PieceKind, read_log
 from outlast.spec.spec import Drill
 from outlast_emulator.testing import Running
+from tests.waiting import until
 
 RUNNER = "outlast-runner@emulated.iam.gserviceaccount.com"
 STEPS = 60
-PATIENCE_SECONDS = 150.0
 TRAINER = f"""
 import hashlib, os, pathlib, time
 import outlast
@@ -152,13 +152,6 @@ class Emulated:
         if found is None:
             return -1
         return (found.committed_step or found.resumed_from_step or 0) - (found.resumed_from_step or 0)
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    give_up_at = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up_at, f"in vain: {what}"
-        time.sleep(0.05)
 
 
 # What may happen.

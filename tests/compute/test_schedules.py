@@ -10,7 +10,8 @@ import pytest
 from outlast.jobs.look import look
 from outlast.jobs.world import system_world
 from outlast_emulator.testing import Running
-from tests.compute.schedule import STEPS, Schedule, log_of, model, until
+from tests.compute.schedule import STEPS, Schedule, log_of, model
+from tests.waiting import until
 
 SEEDS = 30
 

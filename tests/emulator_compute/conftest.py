@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -16,21 +15,7 @@ PROJECT = "emulated"
 REGION = "us-central1"
 ZONE = "us-central1-a"
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
-WAIT_SECONDS_MAX = 60.0
 TIME_SCALE = 0.01
-
-Found = TypeVar("Found")
-
-
-def until(find: Callable[[], Found], what: str = "") -> Found:
-    """What `find` returns, as soon as it is true."""
-    deadline = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        found = find()
-        if found:
-            return found
-        assert time.monotonic() < deadline, what or "it never came true"
-        time.sleep(0.01)
 
 
 def body(name: str = "vm", *, script: str = "", **more: Any) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from outlast_emulator.testing import Running, start_process
-from tests.emulator_compute.conftest import ZONE, Api, body, until
+from tests.emulator_compute.conftest import ZONE, Api, body
+from tests.waiting import until
 
 HERE = f"zones/{ZONE}/instances"
 SPOT = {"provisioningModel": "SPOT"}

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.emulator_compute.conftest import PROJECT, ZONE, Api, body, until
+from tests.emulator_compute.conftest import PROJECT, ZONE, Api, body
+from tests.waiting import until
 
 HERE = f"zones/{ZONE}/instances"
 PLACE = f"projects/{PROJECT}/zones/{ZONE}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from outlast_emulator.compute import machine_types
-from tests.emulator_compute.conftest import ZONE, Api, until
+from tests.emulator_compute.conftest import ZONE, Api
+from tests.waiting import until
 
 HERE = f"zones/{ZONE}/instances"
 SPOT = {"provisioningModel": "SPOT"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.emulator_compute.conftest import IMAGE, ZONE, Api, until
+from tests.emulator_compute.conftest import IMAGE, ZONE, Api
+from tests.waiting import until
 
 HERE = f"zones/{ZONE}/instances"
 GET = "curl -s -H 'Metadata-Flavor: Google' http://metadata.google.internal/computeMetadata/v1"

@@ -6,8 +6,9 @@ import socket
 import struct
 from urllib.parse import urlencode
 
-from tests.emulator_compute.conftest import PROJECT, ZONE, Api, until
+from tests.emulator_compute.conftest import PROJECT, ZONE, Api
 from tests.emulator_compute.test_permissions import login
+from tests.waiting import until
 
 ROLE = "roles/iap.tunnelResourceAccessor"
 PROXY = "35.235.240.0/20"

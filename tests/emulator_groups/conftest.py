@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -14,25 +13,12 @@ from outlast_emulator.compute.groups_state import Group
 from outlast_emulator.compute.model import Compute
 from outlast_emulator.compute.resources import Instance
 from outlast_emulator.switches import Switches
+from tests.waiting import until
 
 PROJECT = "emulated"
 REGION = "us-central1"
 SCOPE = f"regions/{REGION}"
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
-WAIT_SECONDS_MAX = 120.0
-
-Found = TypeVar("Found")
-
-
-def until(find: Callable[[], Found], what: str = "") -> Found:
-    """What `find` returns, as soon as it is true."""
-    deadline = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        found = find()
-        if found:
-            return found
-        assert time.monotonic() < deadline, what or "it never came true"
-        time.sleep(0.01)
 
 
 def spot(**more: Any) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from outlast_emulator.testing import Running, running
-from tests.emulator_groups.conftest import REGION, group_body, template_body, until
+from tests.emulator_groups.conftest import REGION, group_body, template_body
 from tests.gcloud import need_gcloud
+from tests.waiting import until
 
 SECONDS_MAX = 300
 MANAGED = ("instance-groups", "managed")

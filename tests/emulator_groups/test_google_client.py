@@ -12,7 +12,8 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import compute_v1
 
 from outlast_emulator.testing import Running, running
-from tests.emulator_groups.conftest import IMAGE, PROJECT, REGION, until
+from tests.emulator_groups.conftest import IMAGE, PROJECT, REGION
+from tests.waiting import until
 
 WHERE = {"project": PROJECT, "region": REGION}
 GROUP = {**WHERE, "instance_group_manager": "g"}

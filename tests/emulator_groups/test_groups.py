@@ -9,7 +9,8 @@ import pytest
 from outlast_emulator.compute import instances
 from outlast_emulator.compute.failures import Failure, no_capacity
 from outlast_emulator.errors import ApiError
-from tests.emulator_groups.conftest import IMAGE, PROJECT, World, spot, until
+from tests.emulator_groups.conftest import IMAGE, PROJECT, World, spot
+from tests.waiting import until
 
 BALANCED_DISK = [
     {"boot": True, "autoDelete": True, "initializeParams": {"sourceImage": IMAGE, "diskType": "pd-balanced"}}

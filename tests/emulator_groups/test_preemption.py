@@ -9,7 +9,8 @@ import pytest
 from outlast_emulator.compute.hosting import Silence
 from outlast_emulator.compute.resources import Instance
 from outlast_emulator.errors import ApiError
-from tests.emulator_groups.conftest import PROJECT, World, spot, until
+from tests.emulator_groups.conftest import PROJECT, World, spot
+from tests.waiting import until
 
 GPU = [{"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}]
 

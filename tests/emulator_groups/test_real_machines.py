@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from outlast_emulator.testing import Running, start_process
-from tests.emulator_groups.conftest import REGION, group_body, spot, template_body, until
+from tests.emulator_groups.conftest import REGION, group_body, spot, template_body
+from tests.waiting import until
 
 ROOT = f"/compute/v1/projects/emulated/regions/{REGION}"
 GROUP = f"{ROOT}/instanceGroupManagers/g"

@@ -11,7 +11,8 @@ import pytest
 from outlast_emulator.compute import instances
 from outlast_emulator.compute.resources import Instance
 from outlast_emulator.errors import ApiError
-from tests.emulator_groups.conftest import PROJECT, World, spot, until
+from tests.emulator_groups.conftest import PROJECT, World, spot
+from tests.waiting import until
 
 SEEDS = range(12)
 EVENTS = 25

@@ -11,7 +11,8 @@ import pytest
 from outlast_emulator.compute import traces_synthetic
 from outlast_emulator.compute.traces_synthetic import SHIPPED, changed, made
 from outlast_emulator.switches import Switches
-from tests.emulator_groups.conftest import World, until
+from tests.emulator_groups.conftest import World
+from tests.waiting import until
 
 ZONES = ("us-central1-a", "us-central1-b", "us-central1-c")
 

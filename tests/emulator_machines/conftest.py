@@ -6,8 +6,7 @@ import itertools
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +15,14 @@ import pytest
 from outlast_emulator.machines.host import Boot, MachineHost
 from outlast_emulator.machines.machine import Machine
 from outlast_emulator.machines.metadata import Metadata
+from tests.waiting import until
 
-SECONDS_MAX = 60.0
 ENABLED = {"instance/attributes/enable-guest-attributes": "TRUE"}
 TELL = """#!/bin/bash
 server=http://${GCE_METADATA_HOST:-169.254.169.254}/computeMetadata/v1
 tell() { curl -sf -X PUT --data-binary "$2" -H 'Metadata-Flavor: Google' "$server/instance/guest-attributes/test/$1"; }
 """
 """How a script tells its test something: `tell KEY VALUE`."""
-
-
-def until(condition: Callable[[], Any], shown: Callable[[], str] = str) -> Any:
-    """The first true value of a condition; a generous limit, for a busy computer."""
-    ends_at = time.monotonic() + SECONDS_MAX
-    while time.monotonic() < ends_at:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.01)
-    raise AssertionError(f"it did not happen in {SECONDS_MAX:.0f} s\n{shown()}")
 
 
 class Booted:

@@ -9,7 +9,8 @@ import pytest
 
 from outlast_emulator.machines.disks import Disks
 from outlast_emulator.machines.errors import MachineError, NoSuchDisk, NoSuchImage
-from tests.emulator_machines.conftest import Yard, until
+from tests.emulator_machines.conftest import Yard
+from tests.waiting import until
 
 AT = 'at=${EMULATED_MACHINE_ROOT:-}/var/lib; mkdir -p "$at"; cd "$at"\n'
 WRITE = AT + "echo canary > x; rm -f gone; tell up yes; sleep 1000"

@@ -15,7 +15,8 @@ import pytest
 from outlast_emulator.machines import leftovers
 from outlast_emulator.machines.host import MachineHost
 from outlast_emulator.testing import Running, start_process
-from tests.emulator_machines.conftest import TELL, Yard, until
+from tests.emulator_machines.conftest import TELL, Yard
+from tests.waiting import until
 
 HOLDER = """
 import sys, threading

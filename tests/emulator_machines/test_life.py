@@ -10,7 +10,8 @@ import pytest
 from outlast_emulator.machines.errors import DiskInUse, MachineError, NoSuchDisk
 from outlast_emulator.machines.host import Boot
 from outlast_emulator.machines.metadata import Metadata
-from tests.emulator_machines.conftest import TELL, Yard, until
+from tests.emulator_machines.conftest import TELL, Yard
+from tests.waiting import until
 
 
 def test_the_startup_script_runs_and_its_output_is_the_serial_output(either: Yard) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from outlast_emulator.machines.metadata import Metadata, NotThere
 from outlast_emulator.machines.metadata_server import MetadataServer
-from tests.emulator_machines.conftest import Yard, until
+from tests.emulator_machines.conftest import Yard
+from tests.waiting import until
 
 FLAVOR = {"Metadata-Flavor": "Google"}
 ROOT = "/computeMetadata/v1/"

@@ -7,7 +7,8 @@ import os
 import pytest
 
 from outlast_emulator.machines.init import GOOGLES
-from tests.emulator_machines.conftest import TELL, Yard, until
+from tests.emulator_machines.conftest import TELL, Yard
+from tests.waiting import until
 
 HOSTILE = "$(touch /tmp/pwned) `touch /tmp/pwned`; touch /tmp/pwned # ' \" \\ $'\\n' && || ../../ %s \u00e4\u1234"
 

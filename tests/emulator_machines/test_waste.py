@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 
 from outlast_emulator.testing import running
-from tests.emulator_machines.conftest import Yard, until
+from tests.emulator_machines.conftest import Yard
+from tests.waiting import until
 
 
 def test_nothing_is_left_of_machines_that_are_gone(yard: Yard, tmp_path: Path) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -13,29 +12,16 @@ from outlast_emulator.testing import Running, running
 from tests.alone import leave_the_network
 from tests.emulator_clients import used
 from tests.emulator_vertex.images import push, tar
+from tests.waiting import until
 
 leave_the_network()  # before any client is imported
 
 TIME_SCALE = 0.01
-WAIT_SECONDS_MAX = 90.0
 REGION = "us-central1"
 JOBS = f"/v1/projects/emulated/locations/{REGION}/customJobs"
 OVER = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED")
 SCRIPT = b'#!/bin/sh\neval "$TODO"\n'
 """What the usual image runs: the variable TODO."""
-
-Found = TypeVar("Found")
-
-
-def until(find: Callable[[], Found | None], what: Callable[[], object] | str = "") -> Found:
-    """What `find` returns, as soon as it is true."""
-    deadline = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        found = find()
-        if found:
-            return found
-        assert time.monotonic() < deadline, (what() if callable(what) else what) or "it never came true"
-        time.sleep(0.02)
 
 
 class Vertex:

@@ -7,7 +7,8 @@ import signal
 from pathlib import Path
 
 from outlast_emulator.testing import running
-from tests.emulator_vertex.conftest import TIME_SCALE, Vertex, until
+from tests.emulator_vertex.conftest import TIME_SCALE, Vertex
+from tests.waiting import until
 
 SLEEPING = "echo up; while true; do sleep 0.05; done"
 

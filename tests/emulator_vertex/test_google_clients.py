@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from outlast_emulator.testing import Running
-from tests.emulator_vertex.conftest import REGION, Vertex, until
+from tests.emulator_vertex.conftest import REGION, Vertex
+from tests.waiting import until
 
 CLIENT = "google-cloud-aiplatform, google-cloud-logging"
 

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 from outlast_emulator.testing import running
-from tests.emulator_vertex.conftest import Vertex, until
+from tests.emulator_vertex.conftest import Vertex
 from tests.emulator_vertex.images import push, system, tar
+from tests.waiting import until
 
 SLEEPING = "trap 'echo told; exit 0' TERM; echo up; while true; do sleep 0.05; done"
 

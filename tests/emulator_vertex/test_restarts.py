@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.emulator_vertex.conftest import Vertex, until
+from tests.emulator_vertex.conftest import Vertex
+from tests.waiting import until
 
 SLEEPING = "trap 'echo told; exit 9' TERM; echo up; while true; do sleep 0.05; done"
 SPOT = {"strategy": "SPOT"}

@@ -17,6 +17,7 @@ from outlast.store.registry import open_store
 from outlast_emulator.testing import Running, running
 from tests.cli.user import User, stop_everything
 from tests.gcs.conftest import calm
+from tests.waiting import until
 
 TRAIN = """
 import outlast, time
@@ -42,13 +43,6 @@ def user(emulator: Running, home: str, tmp_path: Path) -> Iterator[User]:
 
 def write(user: User, steps: int = 12, pause: float = 0.02) -> None:
     user.write("train.py", TRAIN.replace("STEPS", str(steps)).replace("PAUSE", str(pause)))
-
-
-def wait_until(is_true: Any, what: str) -> None:
-    until = SYSTEM.monotonic() + SECONDS_MAX
-    while not is_true():
-        assert SYSTEM.monotonic() < until, f"{what} never came"
-        SYSTEM.sleep(0.1)
 
 
 def show(user: User, job: str) -> dict[str, Any]:
@@ -162,7 +156,7 @@ def test_two_laptops_resume_the_same_job_and_it_has_one_end(user: User, home: st
     """Each has machines of its own: whoever swaps head last owns it, and the other's machines leave."""
     write(user, steps=120, pause=0.1)
     assert user.outlast("run", "--job-id", "job", "--detach", "train.py").code == 0
-    wait_until(lambda: show(user, "job")["checkpoints"], "a checkpoint")
+    until(lambda: show(user, "job")["checkpoints"], "a checkpoint")
     assert user.outlast("stop", "job").code in (0, 7)
     other = User(tmp_path / "bob", dict(user.env))
     other.work.mkdir(parents=True)
@@ -170,7 +164,7 @@ def test_two_laptops_resume_the_same_job_and_it_has_one_end(user: User, home: st
         typed = [one.start("resume", f"{home}/jobs/job", "--detach") for one in (user, other)]
         codes = [one.wait(SECONDS_MAX) for one in typed]
         assert 0 in codes, [one.stderr.read() for one in typed if one.stderr]
-        wait_until(lambda: show(user, f"{home}/jobs/job")["state"] == "succeeded", "its end")
+        until(lambda: show(user, f"{home}/jobs/job")["state"] == "succeeded", "its end")
         assert total(home, "job") == expected(120)
         shown = show(other, f"{home}/jobs/job")
         assert shown["state"] == "succeeded" and shown["exit_code"] == 0
@@ -256,7 +250,7 @@ def test_a_home_that_is_away_hides_no_other(user: User, home: str, emulator: Run
     directory = str(user.root / "directory")
     assert user.outlast("run", "--home", directory, "--job-id", "here", "train.py").code == 0
     assert user.outlast("run", "--job-id", "there", "--detach", "train.py").code == 0
-    wait_until(lambda: show(user, "there")["state"] == "succeeded", "its end")
+    until(lambda: show(user, "there")["state"] == "succeeded", "its end")
     away = {"OUTLAST_EMULATOR": "http://127.0.0.1:1", "STORAGE_EMULATOR_HOST": "", "OUTLAST_HOME": directory}
     listed = user.outlast("jobs", "--json", **away)
     assert listed.code == 0

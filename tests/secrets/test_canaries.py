@@ -7,11 +7,10 @@ import os
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.user import Said, User
+from tests.waiting import until
 
 BY_VARIABLE = "cnry-variable-6f1d0c"
 BY_FILE = "cnry-file-line-one-77\ncnry-file-line-two-88"
@@ -85,7 +84,7 @@ def check_clean(found: dict[str, bytes]) -> None:
 def outside_of_secrets(user: User, *, running: bool = False) -> dict[str, bytes]:
     """While a trainer runs, what it says lies in its machine's own directory, which only its owner can read."""
     if not running:
-        wait_until(lambda: not list((user.outlast_dir / "local").rglob("spool")))
+        until(lambda: not list((user.outlast_dir / "local").rglob("spool")))
     private = [str(user.outlast_dir / "secrets"), *(["/spool/"] if running else [])]
     everything = read_everything(user.outlast_dir)
     return {where: content for where, content in everything.items() if not any(one in where for one in private)}
@@ -93,13 +92,6 @@ def outside_of_secrets(user: User, *, running: bool = False) -> dict[str, bytes]
 
 def as_bytes(said: Said) -> bytes:
     return said.out.encode() + said.err.encode()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def has_saved(user: User, job: str) -> bool:
@@ -135,7 +127,7 @@ def test_planted_secrets_are_seen_by_the_trainer_alone(user: User) -> None:
     said["dry run"] = as_bytes(rehearsed)
     following = user.start("run", *secrets, "--job-id", "good", "train.py")
     failing = user.start("run", *secrets, "--job-id", "bad", "train.py", "--", "fail")
-    wait_until(lambda: has_saved(user, "good") and has_saved(user, "bad"))
+    until(lambda: has_saved(user, "good") and has_saved(user, "bad"))
     said.update({f"live: {where}": content for where, content in words_of(user, "good", "bad").items()})
     check_clean(arguments_of_processes())
     check_clean(outside_of_secrets(user, running=True))
@@ -153,7 +145,7 @@ def test_planted_secrets_are_seen_by_the_trainer_alone(user: User) -> None:
     assert b"cannot log in with '***" in said["logs bad"]
     assert "*" * len(BY_VARIABLE) in said["logs good"].decode()
     assert said["logs good"].rstrip().endswith(b"*")
-    wait_until(lambda: not list((user.outlast_dir / "secrets" / "launches").iterdir()))
+    until(lambda: not list((user.outlast_dir / "secrets" / "launches").iterdir()))
 
 
 def test_what_is_kept_is_readable_by_its_owner_alone(user: User) -> None:
@@ -161,7 +153,7 @@ def test_what_is_kept_is_readable_by_its_owner_alone(user: User) -> None:
     (user.root / "gate").touch()
     assert user.outlast("run", *secrets, "--detach", "--job-id", "one", "train.py").code == 0
     private = user.outlast_dir / "secrets"
-    wait_until(lambda: any((private / "launches").iterdir()))
+    until(lambda: any((private / "launches").iterdir()))
     paths = [private, *private.rglob("*")]
     assert len(paths) >= 5
     for path in paths:
@@ -174,7 +166,7 @@ def test_a_killed_agent_goes_on_covering(user: User) -> None:
     secrets = planted(user)
     (user.root / "gate").touch()
     assert user.outlast("run", *secrets, "--detach", "--job-id", "one", "train.py").code == 0
-    wait_until(lambda: has_saved(user, "one"))
+    until(lambda: has_saved(user, "one"))
     killed = 0
     for agent in (user.outlast_dir / "local").rglob("agent.json"):
         os.kill(json.loads(agent.read_bytes())["pid"], 9)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -19,6 +17,7 @@ from outlast.folder.sweep_records import Row
 from outlast.store.registry import open_store
 from tests.cli.user import Said
 from tests.compute.renter import BUCKET, Renter
+from tests.waiting import until
 
 TRAINS = """
 import os, pathlib, sys, time
@@ -39,17 +38,6 @@ while "--waits" in sys.argv and not pathlib.Path("/srv/flags/go").exists():
 (outlast.output_dir() / "chain").write_text(str(state.chain))
 """
 """With `--waits` it goes on until the test lets it go."""
-
-
-PATIENCE_SECONDS = 240.0
-"""A machine that is shared with many others takes its time."""
-
-
-def until(condition: Callable[[], object], what: Callable[[], object] | str) -> None:
-    give_up_at = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up_at, f"in vain: {what if isinstance(what, str) else what()}"
-        time.sleep(0.1)
 
 
 def chain(seed: int, steps: int = 8) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.sweep_compute.sweeper import Sweeper, chain, until
+from tests.sweep_compute.sweeper import Sweeper, chain
+from tests.waiting import until
 
 
 def usd_per_hour(sweeper: Sweeper) -> float:

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from tests.sweep_compute.sweeper import Sweeper, chain, until
+from tests.sweep_compute.sweeper import Sweeper, chain
+from tests.waiting import until
 
 CELLS = 40
 MAX_COST_USD = 0.5

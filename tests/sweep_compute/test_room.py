@@ -12,7 +12,7 @@ from outlast.spec.spec import Machine, Rented
 from outlast_emulator.testing import Running
 from tests.cli.user import Said, User
 from tests.compute.records import emulator, user
-from tests.sweep_compute.sweeper import until
+from tests.waiting import until
 
 __all__ = ["emulator", "user"]
 

@@ -14,7 +14,7 @@ from outlast.machine.rented import EXIT_AGAIN, EXIT_DONE, EXIT_FAILED, EXIT_SPAR
 from outlast.machine.shared import SharedLife
 from outlast.store.registry import open_store
 from outlast.testing.engine_place import PROGRAM
-from tests.sweep_compute.sweeper import until
+from tests.waiting import until
 
 SLOTS = 3
 

@@ -6,7 +6,8 @@ import re
 
 from outlast.jobs import roles
 from tests.compute.renter import RUNNER
-from tests.sweep_compute.sweeper import Sweeper, until
+from tests.sweep_compute.sweeper import Sweeper
+from tests.waiting import until
 
 OBJECTS = {f"storage.objects.{verb}" for verb in ("create", "delete", "get", "list")}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from outlast.spec.sweep.space import space
 from tests.cli.user import SECONDS_MAX, User, stop_everything
+from tests.waiting import until
 
 TRAINS = """
 import os, time, outlast
@@ -65,14 +65,6 @@ def trials(user: User) -> dict[int, dict[str, Any]]:
     return {trial["cell"]: trial["params"] for trial in found}
 
 
-def wait_for(condition: Any, what: str) -> Any:
-    give_up_at = time.monotonic() + SECONDS_MAX
-    while not (found := condition()):
-        assert time.monotonic() < give_up_at, what
-        time.sleep(0.02)
-    return found
-
-
 @pytest.mark.parametrize("search", ["random", "sobol"])
 def test_the_cells_of_a_search_are_those_that_seed_and_number_say(user: User, search: str) -> None:
     run(user, "--search", search, "--trials", "4", "--seed", "7", "train.py")
@@ -111,7 +103,7 @@ def test_a_search_that_learns_goes_on_whoever_is_killed_and_keeps_what_it_has_ch
         (13, "supervisor"),
         (15, "agent.json"),
     ):
-        wait_for(lambda least=number: len(trials(user)) >= least, f"it never came to trial {number}")
+        until(lambda least=number: len(trials(user)) >= least, f"it never came to trial {number}")
         for cell, params in trials(user).items():
             assert seen.setdefault(cell, params) == params
         kill(user, local, victim)
@@ -207,14 +199,14 @@ def test_a_search_that_was_stopped_goes_on_with_what_it_knows(user: User) -> Non
         str(gate),
     )
     assert said.code == 0, said.err
-    wait_for(lambda: len(rows(user)) >= 2 if (user.home / "jobs" / "s" / "rows").is_dir() else False, "no cell ended")
+    until(lambda: len(rows(user)) >= 2 if (user.home / "jobs" / "s" / "rows").is_dir() else False, "no cell ended")
     gate.touch()
     assert user.outlast("stop", "s").code == 0
     before = trials(user)
     gate.unlink()
     said = user.outlast("resume", "s")
     assert said.code == 0, said.err
-    wait_for(lambda: user.outlast("jobs", "--json").json[0]["state"] == "succeeded", "it does not end")
+    until(lambda: user.outlast("jobs", "--json").json[0]["state"] == "succeeded", "it does not end")
     after = trials(user)
     assert sorted(rows(user)) == sorted(after) == list(range(1, 13))
     assert {cell: after[cell] for cell in before} == before
@@ -239,14 +231,14 @@ def test_damaged_records_of_a_search_fail_their_cell_alone(user: User) -> None:
         str(gate),
     )
     assert said.code == 0, said.err
-    wait_for(lambda: len(trials(user)) == 2, "no cell began")
+    until(lambda: len(trials(user)) == 2, "no cell began")
     folder = user.home / "jobs" / "s"
     missing = next(cell for cell in range(1, 7) if cell not in trials(user))
     (folder / "trials" / f"{missing:06d}.json~1").write_text("{")
     (folder / "rungs" / "000001").mkdir(parents=True, exist_ok=True)
     (folder / "rungs" / "000001" / "notes.txt").write_text("mine")
     gate.unlink()
-    wait_for(lambda: user.outlast("jobs", "--json").json[0]["state"] == "failed", "it does not end")
+    until(lambda: user.outlast("jobs", "--json").json[0]["state"] == "failed", "it does not end")
     states = {cell: row["state"] for cell, row in rows(user).items()}
     assert states == {cell: "failed" if cell == missing else "succeeded" for cell in range(1, 7)}
     assert f"trials/{missing:06d}.json" in rows(user)[missing]["reason"]

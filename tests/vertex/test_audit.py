@@ -15,7 +15,7 @@ from outlast.errors import UsageError
 from outlast.google.connect import connect
 from outlast_emulator.testing import Running
 from tests.compute.renting import ready
-from tests.vertex.trainer import until
+from tests.waiting import until
 
 SLEEPS = "import time\ntime.sleep(300)\n"
 

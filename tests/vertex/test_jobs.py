@@ -8,7 +8,8 @@ import re
 import pytest
 
 from tests.emulator_vertex import images
-from tests.vertex.trainer import REGION, Trainer, until
+from tests.vertex.trainer import REGION, Trainer
+from tests.waiting import until
 
 OWNER = "roles/owner"
 CLUSTER = """

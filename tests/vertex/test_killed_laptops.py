@@ -21,7 +21,8 @@ from outlast_emulator.testing import Running, running
 from tests.compute import laptop as laptops
 from tests.compute.laptop import each
 from tests.vertex.place import TIME_SCALE
-from tests.vertex.trainer import REGION, RUNNER, until
+from tests.vertex.trainer import REGION, RUNNER
+from tests.waiting import until
 
 POINTS = {"run": 4, "stop": 4}
 """Before and after each write of the engine's: claim and custom job; the word that it was stopped, and the end of the custom job."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from outlast_emulator.testing import Running
 from tests.cli.user import Said, User
+from tests.waiting import until
 
 RUNNER = "outlast-runner@emulated.iam.gserviceaccount.com"
 BUCKET = "vertex-home"
 REGION = "us-central1"
-PATIENCE_SECONDS = 120.0
 
 STEPS = """
 import os, time
@@ -26,13 +24,6 @@ for step in outlast.steps({steps}, state, save_steps=2):
     time.sleep({pause})
 (outlast.output_dir() / "count").write_text(str(state.count))
 """
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    give_up_at = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up_at, f"in vain: {what}"
-        time.sleep(0.1)
 
 
 @dataclass
