@@ -40,8 +40,8 @@ LAST_LINES_MAX = 20
 ATTEMPTS_SHOWN_MAX = 20
 """The newest ones: a job that was taken away for weeks has hundreds."""
 
-SILENT_SECONDS = 90.0
-"""A machine writes at least every 15 seconds."""
+SILENT_SECONDS = 180.0
+"""A machine writes every 15 seconds, and every minute where a write is billed."""
 
 ATTEMPTS_COLUMNS = 110
 MACHINE_COLUMNS = 7
