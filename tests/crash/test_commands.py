@@ -12,19 +12,21 @@ from outlast.jobs.find import find
 from outlast.jobs.look import look
 from outlast.jobs.resume import resume
 from outlast.jobs.stop import stop, wish
-from outlast.jobs.submit import submit
+from outlast.jobs.submit import submit, submit_many
 from outlast.jobs.watch import wait
 from outlast.jobs.world import World
 from outlast.testing.crash import killed_at
 from tests.crash.conftest import TOTAL, Laptop
 
-KILL_POINTS = {"submit": 14, "stop": 6, "resume": 10, "delete": 12}
+KILL_POINTS = {"submit": 14, "submit many": 24, "stop": 6, "resume": 10, "delete": 12}
 """How many there are: more or fewer means that a command writes something else than before, and its order must be argued anew."""
 
 
 def verb_of(laptop: Laptop, name: str) -> Callable[[World], object]:
     if name == "submit":
         return lambda world: submit(world, laptop.asked("job"))
+    if name == "submit many":
+        return lambda world: submit_many(world, [laptop.asked(one, "idle.py") for one in ("job", "second")])
     if name == "stop":
         return lambda world: stop(world, find(world, "job"))
     if name == "resume":
@@ -35,7 +37,7 @@ def verb_of(laptop: Laptop, name: str) -> Callable[[World], object]:
 def prepare(laptop: Laptop, name: str) -> None:
     """The state in which the verb is called."""
     world = laptop.world()
-    if name == "submit":
+    if name.startswith("submit"):
         return
     job = submit(world, laptop.asked("job", "idle.py" if name == "delete" else "train.py")).job
     if name == "delete":
@@ -55,7 +57,8 @@ def repeat(laptop: Laptop, name: str) -> None:
         assert name == "delete", "only a deleted job is gone"
     except UsageError:
         # A resume whose laptop died at the very end: the job has gone on, and may have succeeded since.
-        assert name == "resume" and look(laptop.world(), laptop.job("job")).state == "succeeded"
+        assert name in ("resume", "submit many")
+        assert "succeeded" in {look(laptop.world(), laptop.job(job)).state for job in ("job", "second")}
 
 
 def check(laptop: Laptop, name: str) -> None:
@@ -70,8 +73,11 @@ def check(laptop: Laptop, name: str) -> None:
         return
     status = wait(world, job)
     assert status.state == "succeeded"
-    assert job.folder.store.get(f"{job.folder.keys.outputs}total.txt").data == TOTAL.encode()
-    assert len({row.job for row in world.home().index()}) == 1
+    if name != "submit many":
+        assert job.folder.store.get(f"{job.folder.keys.outputs}total.txt").data == TOTAL.encode()
+    rows = {row.job for row in world.home().index()}
+    assert rows == ({"job", "second"} if name == "submit many" else {"job"})
+    assert all(wait(world, laptop.job(row)).state == "succeeded" for row in rows)
     assert status.head.ends[str(status.head.launch)] == "succeeded"
 
 

@@ -56,7 +56,7 @@ SCENARIOS = {
         0,
         lambda store: store.put(KEY, NEW, if_generation=0),
         # The directories of the job, made on the way up and down.
-        [*WRITE, "link", "make_directory", "make_directory", *SYNCED, "make_directory", *SYNCED, *IN_PLACE],
+        [*WRITE, "link", *["make_directory"] * 3, "link", *SYNCED, *SYNCED, *SYNCED, "unlink"],
         NEW,
     ),
     "swap the first": Scenario(1, lambda store: store.put(KEY, NEW, if_generation=1), [*WRITE, *IN_PLACE], NEW),

@@ -1,4 +1,4 @@
-"""Many uploads to a directory: each file durable before it is seen, each directory synced once for many."""
+"""Many writes to a directory: each file durable before it is seen, each directory synced once for many."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from outlast.errors import StoreUnavailable
+from outlast.store.directories import SYNC_ALL_MIN
 from outlast.store.directory import TOGETHER_BYTES_MAX, TOGETHER_MAX, DirectoryStore
 from outlast.store.disk import Disk
+from outlast.store.file_system import sync_file_system
+from outlast.store.paths import TEMPORARY
 from outlast.store.store import Upload
 
 
@@ -31,9 +34,29 @@ class Noted(Disk):
         self.calls.append(("rename", os.path.basename(target)))
         super().rename(source, target)
 
+    def link(self, source: str, target: str) -> None:
+        tried = TEMPORARY in target  # whether there are links at all
+        assert tried or os.stat(source).st_ino in self._synced, "seen before it was durable"
+        self.calls.append(("link", os.path.basename(target)))
+        super().link(source, target)
+
     def sync_directory(self, path: str) -> None:
         self.calls.append(("sync", os.path.basename(path)))
         super().sync_directory(path)
+
+
+class NotedAtOnce(Noted):
+    """On a file system of which all is synced by one call, or by none."""
+
+    def __init__(self, trusted: bool) -> None:
+        super().__init__()
+        self.trusted = trusted
+
+    def sync_all(self, path: str) -> bool:
+        self.calls.append(("sync_all", ""))
+        if self.trusted:
+            self._synced.update(entry.stat().st_ino for entry in os.scandir(f"{path}/{TEMPORARY}"))
+        return self.trusted
 
 
 def uploads(count: int, fail_at: int = -1) -> Iterator[Upload]:
@@ -98,3 +121,49 @@ def test_a_large_file_does_not_wait_for_others_before_it_is_durable(tmp_path: Pa
         ("rename", "001"),
         ("sync", "packs"),
     ]
+
+
+def test_many_that_are_created_are_durable_before_the_first_is_seen_and_synced_twice_in_all(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path, disk=(disk := NotedAtOnce(trusted=True)))
+    store.put("first", b"", if_generation=0)
+    disk.calls.clear()
+    assert (
+        list(store.create_many([(f"jobs/{n}/spec", b"%d" % n) for n in range(SYNC_ALL_MIN)])) == [True] * SYNC_ALL_MIN
+    )
+    assert [kind for kind, _ in disk.calls] == [
+        "sync_all",
+        *(kind for _ in range(SYNC_ALL_MIN) for kind in ("link", "link")),
+        "sync_all",
+    ], "each link fails once, for want of its directory"
+    assert store.get("jobs/3/spec").data == b"3"
+    assert os.listdir(tmp_path / TEMPORARY) == []
+
+
+def test_where_one_call_is_not_enough_each_file_and_each_directory_is_synced(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path, disk=(disk := NotedAtOnce(trusted=False)))
+    store.create_many([(f"jobs/{n:02d}/spec", b"%d" % n) for n in range(SYNC_ALL_MIN)])
+    synced = [name for kind, name in disk.calls if kind == "sync"]
+    assert synced.count("jobs") == 1 and set(synced) >= {f"{n:02d}" for n in range(SYNC_ALL_MIN)}
+    assert store.get("jobs/11/spec").data == b"11"
+
+
+def test_this_computers_disk_is_synced_by_one_call_or_not_at_all(tmp_path: Path) -> None:
+    """Told by a file system of ours: whether it is one of those depends on the computer, that it says so does not."""
+    (tmp_path / "a").write_bytes(b"x" * 100_000)
+    assert sync_file_system(str(tmp_path)) in (True, False)
+    assert sync_file_system("/proc/self") is False
+    with pytest.raises(OSError, match="No such file"):
+        sync_file_system(str(tmp_path / "none"))
+
+
+def test_a_disk_that_fails_to_sync_many_says_so_and_leaves_nothing_staged(tmp_path: Path) -> None:
+    class Worn(Disk):
+        def sync_all(self, path: str) -> bool:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    store = DirectoryStore(tmp_path, disk=Worn())
+    open_before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(StoreUnavailable):
+        store.create_many([(f"jobs/{n}", b"") for n in range(SYNC_ALL_MIN)])
+    assert os.listdir(tmp_path / TEMPORARY) == [] and not (tmp_path / "jobs").exists()
+    assert len(os.listdir("/proc/self/fd")) == open_before

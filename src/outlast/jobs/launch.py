@@ -22,8 +22,7 @@ PAST_SECONDS_MIN = 60.0
 """Clocks are not that far apart within one submit."""
 
 
-def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **changes: Any) -> LaunchRecord:
-    """The record with the first free number from `number` on, written; of the first launch, the one that is there already."""
+def new_record(job: Job, number: int, engine: str, spec: Spec, now: float, **changes: Any) -> LaunchRecord:
     machine = first_region(spec.machine)
     record = LaunchRecord(
         launch=number,
@@ -37,8 +36,13 @@ def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **
         usd_per_hour=machine.rented.usd_per_hour if machine.rented else 0.0,
         max_cost_usd=spec.max_cost_usd,
     )
+    return replace(record, **changes)
+
+
+def launch_record(job: Job, number: int, engine: str, spec: Spec, now: float, **changes: Any) -> LaunchRecord:
+    """The record with the first free number from `number` on, written; of the first launch, the one that is there already."""
+    record = new_record(job, number, engine, spec, now, **changes)
     while True:
-        record = replace(record, **changes)
         key = job.folder.keys.launch(record.launch)
         try:
             job.folder.store.put(key, encode(record), if_generation=0)
@@ -72,9 +76,13 @@ def _is_past(job: Job, spec: Spec, there: LaunchRecord) -> bool:
 def index(job: Job, spec: Spec, record: LaunchRecord) -> None:
     """From the launch's own time, so that a submit that is repeated writes the same name again."""
     try:
-        job.folder.store.put(layout.index(record.launched_at, job.id, record.launch), b"", if_generation=0)
+        job.folder.store.put(row_of(job, record), b"", if_generation=0)
     except PreconditionFailed:
         return
+
+
+def row_of(job: Job, record: LaunchRecord) -> str:
+    return layout.index(record.launched_at, job.id, record.launch)
 
 
 def agent_for(world: World, job: Job, engine: str) -> str:

@@ -22,8 +22,10 @@ from outlast.jobs.job import Job
 from outlast.jobs.job_names import add_cells, add_names
 from outlast.jobs.launch import agent_for, index, launch_record, start, start_new
 from outlast.jobs.plan import Plan, plan
+from outlast.jobs.plan_many import plan_many
 from outlast.jobs.secrets import keep_for
 from outlast.jobs.settle import hold, settle, settle_sources
+from outlast.jobs.submit_together import Outcome, in_rows, submit_together
 from outlast.jobs.trained import bring_trained
 from outlast.jobs.world import World
 from outlast.spec.record import encode
@@ -44,22 +46,22 @@ def submit(world: World, asked: Asked) -> Submitted:
 
 
 def submit_many(world: World, many: Iterable[Asked]) -> list[Submitted]:
-    """The bundle is packed once for all that ship the same directories, less the same data."""
-    packed: dict[tuple[object, ...], Plan] = {}
-    submitted: list[Submitted] = []
-    names: list[str] = []
+    """All are checked before the first one is submitted. If one is refused then, those that go with it are submitted all the same."""
+    plans = plan_many(world, many)
+    submitted: dict[str, Submitted] = {}
     try:
-        for asked in many:
-            data = (asked.links, asked.datasets, asked.config_files)
-            values = tuple(value for value in asked.config_values if value.startswith("dataset."))
-            key = (asked.directory, asked.extra_dirs, asked.home, asked.git, data, values)
-            planned = plan(world, asked, shipped=packed.get(key))
-            packed[key] = planned
-            names.insert(0, planned.spec.job)
-            submitted.append(_carry_out(world, planned))
+        for row in in_rows(world, plans):
+            outcome = submit_together(world, row) if len(row) > 1 else Outcome([], row, [])
+            for planned in outcome.submitted:
+                spec = planned.spec
+                submitted[spec.job] = Submitted(Job.of(planned.home, spec.job), planned, spec, resubmitted=False)
+            for planned in outcome.there:
+                submitted[planned.spec.job] = _carry_out(world, planned)
+            for error in outcome.refused:
+                raise error
     finally:
-        add_names(world.cache_dir, names)
-    return submitted
+        add_names(world.cache_dir, [*reversed(submitted)])
+    return [submitted[planned.spec.job] for planned in plans]
 
 
 def carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitted:

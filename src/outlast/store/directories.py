@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from outlast.errors import Damaged, StoreUnavailable
 from outlast.store.disk import Disk, is_regular, not_a_directory
@@ -14,14 +14,20 @@ from outlast.store.paths import DISPLACED
 PARENTS_TRIES_MAX = 4096
 """Steps up and down to make a directory: far more than a path has segments."""
 
+SYNC_ALL_MIN = 17
+"""From so many on, their whole file system is synced rather than each: whatever else was written there costs time, too."""
+
 
 class Directories:
     def __init__(self, root: str, disk: Disk) -> None:
         self._root = root
         self._disk = disk
 
-    def make_parents(self, path: str) -> None:
-        """Makes the directories above `path` that are not there. A plain object that has the name of one makes room."""
+    def make_parents(self, path: str, unsynced: dict[str, None] | None = None) -> None:
+        """Makes the directories above `path` that are not there. A plain object that has the name of one makes room.
+
+        `unsynced`: those to which names were added come in here, for a caller that has more to sync.
+        """
         wanted = [os.path.dirname(path)]
         for _ in range(PARENTS_TRIES_MAX):
             if not wanted:
@@ -38,7 +44,10 @@ class Directories:
                 wanted.append(os.path.dirname(directory))
             else:
                 wanted.pop()
-                self._sync_if_there(os.path.dirname(directory))
+                if unsynced is None:
+                    self._sync_if_there(os.path.dirname(directory))
+                else:
+                    unsynced[os.path.dirname(directory)] = None
         raise NotADirectoryError(errno.ENOTDIR, "something that is no directory is in the way", wanted[-1])
 
     def check_way(self, path: str) -> None:
@@ -72,11 +81,16 @@ class Directories:
         try:
             self._sync_if_there(directory)
         except OSError as error:
-            # It is done and seen by others, so whatever went wrong, "nothing was written" would be a lie.
-            raise StoreUnavailable(
-                f"what was written to `{directory}` may not survive a power cut: {error.strerror}",
-                hint="look at the disk or the network file system (`dmesg`, `mount`)",
-            ) from error
+            raise _unsure(directory, error) from error
+
+    def sync_many(self, directories: Collection[str]) -> None:
+        try:
+            if len(directories) >= SYNC_ALL_MIN and self._disk.sync_all(self._root):
+                return
+        except OSError as error:
+            raise _unsure(self._root, error) from error
+        for directory in directories:
+            self.sync(directory)
 
     def _sync_if_there(self, directory: str) -> None:
         try:
@@ -92,3 +106,11 @@ class Directories:
             self._disk.rename(path, path + DISPLACED)
         except (FileNotFoundError, NotADirectoryError):
             pass  # somebody else did, and the directory is there
+
+
+def _unsure(directory: str, error: OSError) -> StoreUnavailable:
+    """It is done and seen by others, so whatever went wrong, "nothing was written" would be a lie."""
+    return StoreUnavailable(
+        f"what was written to `{directory}` may not survive a power cut: {error.strerror}",
+        hint="look at the disk or the network file system (`dmesg`, `mount`)",
+    )

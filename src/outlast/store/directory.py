@@ -118,6 +118,25 @@ class DirectoryStore(OneByOne):
         except OSError as error:
             raise translated(error, "write", path) from error
 
+    def create_many(self, objects: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """Seen and durable together: they wait as long as one of them."""
+        made = [False] * len(objects)
+        new: list[tuple[str, int, bytes]] = []
+        numbers: list[int] = []
+        path = self._root
+        try:
+            for number, (key, data) in enumerate(objects):
+                path = self._path(key)
+                base = self._base(key, path, 0)
+                if base is not None:
+                    new.append((path, base, data + END))
+                    numbers.append(number)
+            for number, done in zip(numbers, self._generations.append_many(new), strict=True):
+                made[number] = done
+        except OSError as error:
+            raise translated(error, "write", path) from error
+        return made
+
     def upload(self, key: str, chunks: Iterable[bytes]) -> int:
         path = self._path(key)
         try:
@@ -188,12 +207,17 @@ class DirectoryStore(OneByOne):
         return self._clock.now()
 
     def _append(self, key: str, path: str, if_generation: int, raw: bytes) -> int:
-        base = self._generations.base(path, if_generation)
-        if not base and (is_regular(path) or is_regular(path + DISPLACED)):
-            raise ValueError(f"key {key!r} was written without a condition before")
+        base = self._base(key, path, if_generation)
         if base is None or not self._generations.append(path, base, raw):
             raise PreconditionFailed(key)
         return base + 1
+
+    def _base(self, key: str, path: str, if_generation: int) -> int | None:
+        """The generation to write upon; None: this cannot succeed."""
+        base = self._generations.base(path, if_generation)
+        if not base and (is_regular(path) or is_regular(path + DISPLACED)):
+            raise ValueError(f"key {key!r} was written without a condition before")
+        return base
 
     def _replace(self, key: str, path: str, chunks: Iterable[bytes]) -> tuple[int, int]:
         """(bytes, generation). The generation is the file's time, made unique in this process by its last three digits."""

@@ -43,6 +43,12 @@ class Disk:
                     raise
         os.fsync(file)
 
+    def sync_all(self, path: str) -> bool:
+        """Makes durable all that was written to the file system on which this is; False: it is not known to, here."""
+        from outlast.store.file_system import sync_file_system  # its module is for those who write many at a time
+
+        return sync_file_system(path)
+
     def close(self, file: int) -> None:
         os.close(file)
 

@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 from outlast.clock import Clock
 from outlast.errors import StoreUnavailable
-from outlast.store.directories import Directories
+from outlast.store.directories import SYNC_ALL_MIN, Directories
 from outlast.store.disk import NO_LINK, Disk, is_regular, is_same, no_links, status_of
 from outlast.store.paths import DISPLACED, TEMPORARY
 
 TEMPORARY_SECONDS_MAX = 24 * 3600.0
 """A temporary file that was not written to for so long was left by a crash. Whoever stopped for longer begins again."""
+
+THREADS_MAX = 16
+"""So many files are synced at a time."""
 
 TRIES_MAX = 100
 """How often a file is put in place again because its directory was removed meanwhile."""
@@ -45,24 +48,50 @@ class Files:
 
     def link(self, data: bytes, path: str) -> bool:
         """Creates; False if there is another file of that name."""
-        staged = self.stage((data,), None, path)
+        return self.link_many([(data, path)])[0]
+
+    def link_many(self, many: Iterable[tuple[bytes, str]]) -> list[bool]:
+        """Creates each; all are durable before the first one is seen."""
+        staged: list[Staged] = []
+        made: list[bool] = []
+        unsynced: dict[str, None] = {}
         try:
-            self._make_durable([staged])
-            for _ in range(TRIES_MAX):
-                try:
-                    self._disk.link(staged.temporary, path)
-                except FileExistsError:
-                    if not is_same(staged.temporary, path):
-                        return False
-                    # Ours after all: a network file system did it, lost the answer and asked again.
-                except (FileNotFoundError, NotADirectoryError):
-                    self._directories.make_parents(path)
-                    continue
-                self._directories.sync(os.path.dirname(path))
-                return True
+            self._stage_many(many, staged)
+            self._make_durable(staged)
+            try:
+                for one in staged:
+                    made.append(self._link(one, unsynced))
+                    if made[-1]:
+                        unsynced[os.path.dirname(one.path)] = None
+            finally:
+                self._directories.sync_many(unsynced)
         finally:
-            self.discard(staged.temporary)
-        raise _undermined(path)
+            for one in staged:
+                self.discard(one.temporary)
+        return made
+
+    def _stage_many(self, many: Iterable[tuple[bytes, str]], staged: list[Staged]) -> None:
+        """Into `staged`, whatever happens."""
+        try:
+            for data, path in many:
+                staged.append(self.stage((data,), None, path))
+        except BaseException:
+            for one in staged:
+                self._disk.close(one.file)
+            raise
+
+    def _link(self, staged: Staged, unsynced: dict[str, None]) -> bool:
+        for _ in range(TRIES_MAX):
+            try:
+                self._disk.link(staged.temporary, staged.path)
+            except FileExistsError:
+                # Ours after all: a network file system did it, lost the answer and asked again.
+                return is_same(staged.temporary, staged.path)
+            except (FileNotFoundError, NotADirectoryError):
+                self._directories.make_parents(staged.path, unsynced)
+            else:
+                return True
+        raise _undermined(staged.path)
 
     def replace(self, chunks: Iterable[bytes], path: str, stamp: int | None) -> tuple[int, int]:
         """Creates or replaces; answers its size and its time in nanoseconds. A directory of that name stays: see `DISPLACED`."""
@@ -108,6 +137,8 @@ class Files:
     def _make_durable(self, staged: Sequence[Staged]) -> None:
         """At the same time: the file system's journal, which each would wait for, is then written once or twice for all of them."""
         failed: list[OSError] = []
+        if len(staged) >= SYNC_ALL_MIN and self._synced_at_once(staged):
+            return
 
         def sync(one: Staged) -> None:
             try:
@@ -122,13 +153,24 @@ class Files:
         elif staged:
             import threading  # who reads, or writes one at a time, does without
 
-            threads = [threading.Thread(target=sync, args=(one,)) for one in staged]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            for first in range(0, len(staged), THREADS_MAX):
+                threads = [threading.Thread(target=sync, args=(one,)) for one in staged[first : first + THREADS_MAX]]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
         if failed:
             raise failed[0]
+
+    def _synced_at_once(self, staged: Sequence[Staged]) -> bool:
+        """False: each is still to be synced. Held open meanwhile: what became of a file is told to those who have it open."""
+        synced = True
+        try:
+            synced = self._disk.sync_all(self._root)
+        finally:
+            for one in staged if synced else ():
+                self._disk.close(one.file)
+        return synced
 
     def _put_in_place(self, temporary: str, path: str) -> None:
         for _ in range(TRIES_MAX):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from outlast.store.gcs_content import total_bytes, whole
 from outlast.store.gcs_names import Names
 from outlast.store.gcs_uploads import PIECE_BYTES, SourceMoved, generation_of, upload_again, upload_stream
 from outlast.store.keys import check_key
-from outlast.store.one_by_one import unwatched
+from outlast.store.one_by_one import created, unwatched
 from outlast.store.store import CHUNK_BYTES, Entry, Stored, Upload
 from outlast.store.store_time import StoreTime
 
@@ -102,6 +102,11 @@ class GcsStore:
             return self._told(key, name, op)
         except NoAnswer as error:
             raise self._transport.explain(error, self._doing("write", key)) from error
+
+    def create_many(self, objects: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        if len(objects) == 1:
+            return [created(self, *objects[0])]
+        return list(self._crew.ahead(partial(created, self, key, data) for key, data in objects))
 
     def upload(self, key: str, chunks: Iterable[bytes]) -> int:
         check_key(key)

@@ -11,6 +11,7 @@ So the newest is found by doubling and halving, without reading the directory. W
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from outlast.errors import Damaged, StoreUnavailable
 from outlast.store.directories import Directories
@@ -78,12 +79,16 @@ class Generations:
 
     def append(self, path: str, base: int, raw: bytes) -> bool:
         """Writes generation `base + 1`; False if somebody else did."""
-        generation = base + 1
-        if not self._files.link(raw, _name(path, generation)):
-            return False
-        self._remember(path, generation)
-        self._empty_older(path, generation)
-        return True
+        return self.append_many([(path, base, raw)])[0]
+
+    def append_many(self, many: Sequence[tuple[str, int, bytes]]) -> list[bool]:
+        """The same of each (path, base, raw), made durable together."""
+        made = self._files.link_many((raw, _name(path, base + 1)) for path, base, raw in many)
+        for (path, base, _), done in zip(many, made, strict=True):
+            if done:
+                self._remember(path, base + 1)
+                self._empty_older(path, base + 1)
+        return made
 
     def bury(self, path: str) -> None:
         """Deletes, whatever its generation."""

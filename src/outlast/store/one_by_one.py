@@ -1,10 +1,11 @@
-"""Several uploads and downloads, for stores to which one after the other is as good."""
+"""Several writes and reads, for stores to which one after the other is as good."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
+from outlast.errors import PreconditionFailed
 from outlast.store.store import Upload
 
 
@@ -13,8 +14,18 @@ def unwatched(done_bytes: int) -> None:
 
 
 class _Plain(Protocol):
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int: ...
     def upload(self, key: str, chunks: Iterable[bytes]) -> int: ...
     def download(self, key: str) -> Iterator[bytes]: ...
+
+
+def created(store: _Plain, key: str, data: bytes) -> bool:
+    """False: there is such an object already."""
+    try:
+        store.put(key, data, if_generation=0)
+    except PreconditionFailed:
+        return False
+    return True
 
 
 class OneByOne:
@@ -25,6 +36,9 @@ class OneByOne:
     @property
     def billed_writes(self) -> int:
         return 0
+
+    def create_many(self: _Plain, objects: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        return [created(self, key, data) for key, data in objects]
 
     def upload_many(self: _Plain, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
         done = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 CHUNK_BYTES = 1 << 20
@@ -70,6 +70,13 @@ class Store(Protocol):
 
         `if_generation=0`: only if there is no such object; `g`: only if its generation is g; else `PreconditionFailed` and nothing
         is written. A generation never comes back, not even after a delete. None: no condition; the last writer wins.
+        """
+        ...
+
+    def create_many(self, objects: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """Like `put` of each (key, data) with `if_generation=0`, all keys different, perhaps all at a time; answers which were not there.
+
+        All are there when it returns; any of them may be when it raises.
         """
         ...
 

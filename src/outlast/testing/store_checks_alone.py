@@ -123,6 +123,25 @@ def what_was_written_is_read_byte_for_byte(open_store: Open) -> None:
     }
 
 
+def several_are_created_at_once_and_each_once(open_store: Open) -> None:
+    store = open_store()
+    store.put("there", b"before", if_generation=0)
+    store.put("gone", b"before", if_generation=0)
+    store.delete("gone")
+    several = [(f"k/{number}/x{'a' * number}", f"{number}".encode()) for number in range(20)]
+    asked = [("there", b"after"), *several, ("gone", b"after")]
+    assert list(store.create_many(asked)) == [False, *(True for _ in several), True]
+    assert [store.get(key).data for key, _ in several] == [data for _, data in several]
+    assert (store.get("there").data, store.get("gone").data) == (b"before", b"after")
+    assert not any(store.create_many(asked)), "a second time"
+    store.put(several[3][0], b"later", if_generation=store.get(several[3][0]).generation)
+    assert list(store.create_many([several[3], ("alone", b"")])) == [False, True]
+    assert (store.get(several[3][0]).data, store.get("alone").data) == (b"later", b"")
+    assert list(store.create_many([])) == []
+    with refused(ValueError, "create_many of a bad key"):
+        store.create_many([("fine", b""), ("../bad", b"")])
+
+
 def an_object_is_created_once(open_store: Open) -> None:
     store = open_store()
     generation = store.put("k", b"first", if_generation=0)
