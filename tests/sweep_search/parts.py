@@ -249,5 +249,8 @@ class HandChild:
     def notice(self) -> float | None:
         return None
 
+    def steps_total(self) -> int | None:
+        return None
+
     def timings(self) -> Mapping[str, float]:
         return {}

@@ -70,14 +70,20 @@ class Worker:
             except AWAY:
                 now = self.station.clock.monotonic()
                 away_since = now if away_since is None else away_since
-                too_long = now - away_since > OFFLINE_SECONDS_MAX or self.purse.overdue()
-                if too_long or self.bench.notice() is not None:
+                if now - away_since > OFFLINE_SECONDS_MAX or self.bench.notice() is not None or not self._paid():
                     return Leaving.AGAIN
                 self.station.clock.sleep(self.station.random.uniform(0.5, 10.0))
             except Offline:
                 return Leaving.AGAIN  # its bill is as it was: no time is lost with a home that does not answer
             except (NewerFormat, Damaged, KeyMissing):
                 return Leaving.DONE  # the next command says what is wrong with it; or the sweep is gone
+
+    def _paid(self) -> bool:
+        try:
+            self.purse.keep()
+        except Offline:
+            return False
+        return True
 
     def _run(self) -> Leaving:
         """May be called again after any StoreUnavailable."""

@@ -48,6 +48,9 @@ GONE_SECONDS = 15.0
 BLOCKED_SECONDS = 60.0
 """So long one request may wait for an answer: who is cut off decides so much sooner."""
 
+UNPAID_SECONDS = 120.0
+"""A worker that cannot write its first bill by then leaves."""
+
 LAST_SECONDS = 45.0
 """At the end of its share a worker pays for so much more at a time."""
 
@@ -65,6 +68,8 @@ class Purse:
         self.limited = station.launch.max_cost_usd is not None and self.usd_per_hour > 0
         self._bills = Bills(station.folder)
         self._bill: Bill | None = None
+        self._reckoned = False
+        self._made_at = station.clock.monotonic()
         self._written_at = self._asked_at = 0.0
         self._earlier_usd = 0.0
         """Spent by other launches."""
@@ -83,35 +88,42 @@ class Purse:
     # The bill.
 
     def open(self) -> None:
-        """Before anything is done on this machine; again after any StoreUnavailable."""
-        if not self.usd_per_hour or self._bill is not None:
+        """Before anything is done on this machine; again after any StoreUnavailable. The bill first, then what others have spent."""
+        if not self.usd_per_hour:
             return
-        station, now = self.station, self.station.store.now()
-        rank, number = station.worker // station.asked.per_machine, int(station.machine.rpartition("-")[2])
-        known = self._bills.read(station.machine)  # of an earlier life of this agent
-        lived_seconds = station.clock.monotonic() - station.born_at
-        began_at = known.began_at if known is not None else now - lived_seconds - cost.BOOT_SECONDS
-        found = lives(self._bills.of_launch(station.launch.id)) if self.limited or number > 1 else {}
-        before = [life for life in found.get((station.launch.launch, rank), []) if life.number < number]
-        unbilled = unbilled_seconds(before, number, began_at, station.launch.launched_at)
-        bill = Bill(
-            launch=station.launch.launch,
-            worker=station.worker,
-            machine=f"{rank}-{number}",
-            usd_per_hour=self.usd_per_hour,
-            began_at=began_at,
-            until=began_at,
-            unbilled_seconds=known.unbilled_seconds if known is not None else unbilled,
-        )
+        station = self.station
+        if self._bill is None:
+            rank, number = station.worker // station.asked.per_machine, int(station.machine.rpartition("-")[2])
+            known = self._bills.read(station.machine)  # of an earlier life of this agent
+            lived_seconds = station.clock.monotonic() - station.born_at
+            began_at = station.store.now() - lived_seconds - cost.BOOT_SECONDS
+            bill = Bill(
+                station.launch.launch, station.worker, f"{rank}-{number}", self.usd_per_hour, began_at, began_at
+            )
+            self._write(known or bill, AHEAD_SECONDS)
+        if not self._reckoned:
+            self._reckon()
+            self._reckoned = True
+
+    def _reckon(self) -> None:
+        """What was spent before this machine, in its place and by other launches."""
+        assert self._bill is not None
+        station, bill = self.station, self._bill
+        rank, number = map(int, bill.machine.split("-"))
+        if self.limited or number > 1:
+            found = lives(self._bills.of_launch(station.launch.id))
+            before = [life for life in found.get((bill.launch, rank), []) if life.number < number]
+            unbilled = unbilled_seconds(before, number, bill.began_at, station.launch.launched_at)
+            self._bill = replace(bill, unbilled_seconds=max(unbilled, bill.unbilled_seconds))
+            self._before_usd = self._usd_of(sum(seconds_of(before, bill.began_at)) + self._bill.unbilled_seconds)
         if self.limited:
-            self._before_usd = self._usd_of(sum(seconds_of(before, began_at)) + bill.unbilled_seconds)
-            self._earlier_usd = spent_usd(self._bills.of_other_launches(station.launch.id), now)
-        self._write(bill, self._ahead_seconds)
+            self._earlier_usd = spent_usd(self._bills.of_other_launches(station.launch.id), station.store.now())
+            self._renew(self._ahead_seconds)
         self.look_for_idle()
 
     def renew_if_due(self) -> None:
         now = self.station.clock.monotonic()
-        if now - self._written_at < RENEW_SECONDS or now - self._asked_at < RETRY_SECONDS:
+        if self._bill is None or now - self._written_at < RENEW_SECONDS or now - self._asked_at < RETRY_SECONDS:
             return
         self._renew(self._ahead_seconds)
         if now - self._idle_at >= IDLE_LOOK_SECONDS:
@@ -145,7 +157,10 @@ class Purse:
         """What is paid for is nearly over, and could not be renewed."""
         if not self.limited or (self._bill is not None and self._written_at >= self._asked_at):
             return False
-        return paid_no_more(self.bench.paid_until(), self.station.clock)
+        paid_until = self.bench.paid_until()
+        if paid_until is None:
+            return self.station.clock.monotonic() - self._made_at >= UNPAID_SECONDS
+        return paid_no_more(paid_until, self.station.clock)
 
     def _renew(self, ahead_seconds: float) -> None:
         if self._bill is not None:

@@ -16,7 +16,14 @@ from typing import Any, cast
 
 from outlast.agent.bench import Leaving
 from outlast.agent.sweep import work
-from outlast.agent.sweep_purse import AHEAD_SECONDS, AHEAD_SHARE, LEAVE_SECONDS, WORK_SECONDS_MIN, paid_no_more
+from outlast.agent.sweep_purse import (
+    AHEAD_SECONDS,
+    AHEAD_SHARE,
+    LEAVE_SECONDS,
+    WORK_SECONDS_MIN,
+    paid_no_more,
+    share_usd_min,
+)
 from outlast.dataclass import dataclass
 from outlast.errors import StoreError
 from outlast.folder import life
@@ -42,6 +49,7 @@ SWEEP = "lr"
 POLL_SECONDS = 1.0
 GRACE_SECONDS = 75.0
 LOOK_SECONDS = 5.0
+WEATHER_PAID_MAX = 0.02
 FAULTS = ("die", "die", "kill agent", "notice", "zombie", "cut", "cut and die", "starve")
 
 
@@ -70,7 +78,7 @@ class SweepOptions:
     def draw(cls, seed: int) -> SweepOptions:
         random = Random(f"sweep {seed}")
         cells = random.randint(1, 14)
-        return cls(
+        drawn = cls(
             seed,
             workers=random.randint(1, 5),
             cells=cells,
@@ -83,6 +91,8 @@ class SweepOptions:
             resumes=random.random() < 0.7,
             refused=random.random() < 0.2,
         )
+        # What a worker holds back for its end is no match for a home that leaves one request of ten without an answer.
+        return drawn if drawn.share_seconds is None else replace(drawn, weather=min(drawn.weather, WEATHER_PAID_MAX))
 
     @classmethod
     def draw_poor(cls, seed: int) -> SweepOptions:
@@ -93,6 +103,7 @@ class SweepOptions:
             cells=random.randint(1, 25),
             cell_seconds=random.choice([20.0, 120.0, 300.0]),
             share_seconds=random.choice([300.0, 600.0, 1200.0]),
+            weather=random.choice([0.0, WEATHER_PAID_MAX]),
             refused=random.random() < 0.3,
         )
 
@@ -383,6 +394,14 @@ class SweepWorld:
             folder.swap(at, life.final(at.head, State.STOPPED, EPOCH + self.schedule.now), "force")
         self._end()
 
+    def _may_resume(self) -> bool:
+        """What pays for no work is refused."""
+        folder = self._folder()
+        if folder.read_head().head.state is not State.STOPPED:
+            return False
+        left_usd = (self.limit_usd or 1e9) - Bills(folder).spent_usd(EPOCH + self.schedule.now)
+        return left_usd / self.options.workers >= share_usd_min(USD_PER_HOUR)
+
     def _resume(self) -> None:
         self.launch, self.over, self.stopped, self.faults_on = 2, False, False, True
         self.spare = set()
@@ -422,7 +441,7 @@ class SweepWorld:
         options = self.options
         limit = options.fault_seconds + 3000.0 + 600.0 + options.cells * (options.cell_seconds + 60.0) * 3
         self.schedule.run(limit, lambda: self.over or bool(self.history.violations))
-        if self.over and self.stopped and options.resumes and self._folder().read_head().head.state is State.STOPPED:
+        if self.over and self.stopped and options.resumes and self._may_resume():
             self._resume()
             self.schedule.run(self.schedule.now + limit, lambda: self.over or bool(self.history.violations))
         if not self.history.violations:

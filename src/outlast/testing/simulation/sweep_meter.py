@@ -32,11 +32,12 @@ class Meter:
         self._late: Counter[str] = Counter()
         self._began: dict[str, float] = {}
         self._ended: dict[str, float] = {}
-        """Place -> when its last machine was gone: the next one is made then, not sooner."""
+        """Rank -> when its last machine was gone: the next one is made then, not sooner."""
 
     def booted(self, machine: str, now: float) -> None:
         place = machine.rpartition("-")[0]
-        self._began[machine] = min(now, max(now - BOOT_SECONDS, self._ended.get(place, now - BOOT_SECONDS)))
+        ended = self._ended.get(place.partition("-")[2], now - BOOT_SECONDS)
+        self._began[machine] = min(now, max(now - BOOT_SECONDS, ended))
         if self.share_seconds is not None:
             needed = LEAVE_SECONDS + WORK_SECONDS_MIN + BOOT_SECONDS
             self._late[place] += self._spent[place] >= self.share_seconds - needed
@@ -48,7 +49,7 @@ class Meter:
             end = now + (DELETED_SECONDS if by_itself else 0.0)
             self.seconds += end - began
             place = machine.rpartition("-")[0]
-            self._ended[place] = end
+            self._ended[place.partition("-")[2]] = end
             self._spent[place] += end - began
             if self._late[place] > 1:
                 self.useless_seconds += min(USELESS_SECONDS_MAX, end - began)
