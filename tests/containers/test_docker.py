@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from outlast.machine.container_command import docker_user
 from tests.cli.user import User
 from tests.containers.conftest import only_programs
 from tests.containers.docker_server import docker, docker_running
@@ -75,3 +76,16 @@ def test_a_job_that_docker_runs_is_killed_resumed_and_stopped_like_any_other(
     wait_for(lambda: len(set(docker(docker_env, "ps", "--quiet").split()) - {running}) == 1)
     assert "stopped" in project.outlast("stop", "docked-1").err
     wait_for(lambda: docker(docker_env, "ps", "--all", "--quiet") == "")
+
+
+def test_whoever_is_not_root_has_a_name_and_a_place_of_his_own_in_the_container(
+    docker_env: dict[str, str], base: str
+) -> None:
+    """Root's are the image's; what was asked for with `--env` stays as it is."""
+    asked = ("run", "--rm", "--network", "host", *docker_user(1000, 100, set()), base)
+
+    said = docker(docker_env, *asked, "sh", "-c", "id -u; echo $USER; : > ~/mine && echo written")
+
+    assert said == "1000\noutlast\nwritten\n"
+    assert docker_user(0, 0, set()) == ["--user", "0:0"]
+    assert docker_user(1000, 100, {"USER"}) == ["--user", "1000:100", "--env", "HOME=/tmp", "--env", "LOGNAME=outlast"]

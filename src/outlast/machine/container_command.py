@@ -19,6 +19,9 @@ GUARD = f"{image_places.ROOT}/guard.py"
 PYTHON = "python3"
 """In the image; the one that its PATH finds."""
 
+NOBODY = {"HOME": "/tmp", "LOGNAME": "outlast", "USER": "outlast"}  # noqa: S108 - in the image, and nobody else is in there
+"""An image knows root alone: whoever else asks for a name finds none, and for a place of his own the root directory."""
+
 ORDER = "container.json"
 LOCK = "container.lock"
 
@@ -49,11 +52,12 @@ def contained(
     words += _mount(HERE / "container_guard.py", Path(GUARD))
     words += ["--workdir", str(paths.work), "--entrypoint", PYTHON]
     hidden = sorted(secrets)
-    for variable in sorted(set(variables) - set(hidden)):
+    shown = set(variables) - set(hidden)
+    for variable in sorted(shown):
         words += ["--env", variable]
     words += ["--interactive"] if hidden else []
     if docker:
-        words += ["--user", f"{os.getuid()}:{os.getgid()}"]
+        words += docker_user(os.getuid(), os.getgid(), shown)
     else:
         words += ["--quiet", "--security-opt", "label=disable"]
     if assignment.gpus:
@@ -71,6 +75,14 @@ def contained(
     }
     files.put_json(paths.run / ORDER, order)
     return (sys.executable, "-I", str(HERE / "container_run.py"), str(paths.run / ORDER))
+
+
+def docker_user(user: int, group: int, variables: set[str]) -> list[str]:
+    """What is written belongs to whoever runs the job, though a daemon of root's starts it; podman sees to that by itself."""
+    words = ["--user", f"{user}:{group}"]
+    for variable in sorted(NOBODY.keys() - variables) if user else ():
+        words += ["--env", f"{variable}={NOBODY[variable]}"]
+    return words
 
 
 def _shared(args: Iterable[str]) -> list[str]:
