@@ -39,7 +39,8 @@ def check_reach(reference: Reference, option: str, engine: Engine) -> None:
     if reference.kind in ON_THIS_COMPUTER and not engine.capabilities.same_machine:
         raise UsageError(
             f"`{option}`: machines of `{engine.name}` cannot be given what is read on this computer",
-            hint=f"`outlast secret set NAME --on {engine.name}` keeps it where they can read it; or run here with `--on local`",
+            hint=f"`outlast secret set NAME --on {engine.name}` keeps it where they can read it, and says what to write instead: "
+            "`sm:projects/PROJECT/secrets/NAME`; or run here with `--on local`",
         )
 
 
