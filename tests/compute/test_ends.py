@@ -199,3 +199,12 @@ def test_a_resume_that_was_refused_is_not_started_later_either(renter: Renter) -
     renter.emulator.clear_faults()
     assert renter.user.outlast("resume", "--detach", "one").code == 0
     assert renter.user.outlast("stop", "one").code == 0
+
+
+def test_a_home_on_this_computer_is_refused_before_anything_is_written(renter: Renter) -> None:
+    renter.ready("roles/compute.instanceAdmin.v1", "roles/storage.admin")
+    renter.train()
+    del renter.user.env["OUTLAST_HOME"]
+    said = renter.run("one")
+    assert said.code == 2 and "a rented machine cannot reach it" in said.err and "--bucket" in said.err, said.err
+    assert renter.user.outlast("jobs", "--json").json == []

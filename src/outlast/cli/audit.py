@@ -70,7 +70,8 @@ def _words(found: Audit) -> str:
 def _hourly(items: Sequence[Judged]) -> str:
     """A machine whose price nobody here knows is not free."""
     least = "at least " if any(item.found.unpriced for item in items) else ""
-    return f"{least}${sum(item.found.usd_per_hour for item in items):.3f} an hour"
+    usd = sum(item.found.usd_per_hour for item in items)
+    return f"{least}${usd:.3f} an hour" if usd >= 0.0005 or least or not usd else "under $0.001 an hour"
 
 
 def _print(found: Audit, now: float) -> None:

@@ -17,6 +17,20 @@ def check_rented(machine: Machine) -> None:
         raise UsageError("it is not said what to rent", hint="`--machine-type` names a machine, `--gpus L4` finds one")
 
 
+def check_reach(home: str) -> None:
+    """Before anything of a job is written: what is in a directory of this computer, no rented machine can read."""
+    if "://" not in home or home.startswith("file:"):
+        raise out_of_reach(home)
+
+
+def out_of_reach(home: str) -> UsageError:
+    return UsageError(
+        f"`{home}` is on this computer, and a rented machine cannot reach it",
+        state="nothing was started, nothing is being spent",
+        hint="`--bucket NAME` puts the job's home into a bucket; `outlast init` makes one and remembers it",
+    )
+
+
 def rented_of(launch: Launch) -> Rented:
     if launch.machine.rented is None:
         raise OutlastError(f"launch `{launch.id}` does not say what it rents")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, UsageError
 from outlast.folder import layout, life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
@@ -98,7 +98,7 @@ def start_new(world: World, job: Job, spec: Spec, record: LaunchRecord, head: He
     """A launch that this command has made itself: if it is refused, it is over."""
     try:
         start(world, job, spec, head, record)
-    except (Denied, NotFound) as error:
+    except (Denied, NotFound, UsageError) as error:
         if world.engine(record.engine).capabilities.rents and _give_up(world, job, spec, record, error):
             error.state = error.state or f"job `{job.id}` has failed: nobody will start it later"
         raise

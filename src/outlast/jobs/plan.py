@@ -134,6 +134,10 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     checked = check(world, asked, here, directory)
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else _prepared(world, asked)
+    if where.capabilities.rents:
+        from outlast.engines.renting import check_reach
+
+        check_reach(prepared.url)
     home = world.home(prepared.url)
     prune = shipped.prune if shipped else newest_prune(home.store)
     equipment = equipment_like(shipped.equipment, shipped.asked, asked) if shipped else None

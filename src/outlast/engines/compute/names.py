@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from outlast.dataclass import dataclass
 from outlast.engines.engine import Launch, home_digest
+from outlast.engines.renting import out_of_reach
 from outlast.errors import UsageError
 
 MARK = "outlast"
@@ -39,11 +40,7 @@ def bucket_of(home: str) -> Bucket:
     scheme, _, rest = home.partition("://")
     name, _, prefix = rest.partition("/")
     if scheme != "gs" or not name:
-        raise UsageError(
-            f"`{home}` is on this computer, and a rented machine cannot reach it",
-            state="nothing was started, nothing is being spent",
-            hint="`--bucket NAME` puts the job's home into a bucket; `outlast init` makes one and remembers it",
-        )
+        raise out_of_reach(home)
     prefix = prefix.strip("/")
     return Bucket(name, f"{prefix}/" if prefix else "")
 
