@@ -193,6 +193,15 @@ ROW = ["a", "644", 5, SHA256, 0, 0]
 WHOLE: dict[str, Any] = {"format": 1, "packs": [PACK], "files": [ROW]}
 
 
+def test_a_path_that_stands_there_twice_is_refused_whatever_the_digest_says(guarded: Path) -> None:
+    store = MemoryStore()
+    store.upload(layout.pack(PACK), [DATA])
+    digest = digest_of([File(b"a", "644", 5, SHA256)])
+    put(store, {**WHOLE, "files": [ROW, ROW]}, digest)
+    with pytest.raises(Damaged, match="describes no file"):
+        unpack(store, digest, guarded)
+
+
 @pytest.mark.parametrize(
     "document",
     [
