@@ -95,6 +95,22 @@ def test_a_job_that_did_not_succeed_says_how_it_goes_on(user: User) -> None:
         assert ("outlast resume" in said.err + shown) is (words != "")
 
 
+def test_how_far_a_job_is_and_how_long_it_will_take_is_said_while_it_runs(user: User) -> None:
+    user.write(
+        "train.py",
+        "import time, outlast\n"
+        "for step in outlast.steps(40, outlast.State(n=0)):\n"
+        "    time.sleep(0.02)\n"
+        "    while step == 30 and not outlast.should_stop(): time.sleep(0.05)\n",
+    )
+    assert user.outlast("run", "--detach", "--job-id", "far", "train.py").code == 0
+    until = time.monotonic() + SECONDS_MAX
+    while not re.match(r"far  running for [^,]+, step 30 of 40, about [^,]+ left\n", said := user.outlast("show").out):
+        assert time.monotonic() < until, said
+        time.sleep(0.05)
+    assert user.outlast("stop", "far").code == 0
+
+
 def test_a_machine_that_is_not_heard_of_any_more_is_said(saved: User, capsys: pytest.CaptureFixture[str]) -> None:
     from outlast.cli.show import _print_facts
     from outlast.folder.home import Home

@@ -168,6 +168,22 @@ def test_cut_in_every_step_it_ends_bit_for_bit_the_same(tmp_path: Path, kind: st
     assert cut_everywhere(tmp_path, LOADERS[kind]) == expected
 
 
+@pytest.mark.parametrize(
+    ("data", "limits", "steps"),
+    [
+        (range(7), {"epochs": 3}, 21),
+        (range(7), {"epochs": 3, "accumulate": 2}, 12),
+        (range(7), {"epochs": 3, "total": 5}, 5),
+        (range(7), {"total": 50}, 50),
+        (DataLoader(Stream()), {"epochs": 3}, None),
+    ],
+)
+def test_how_many_steps_there_will_be_is_known_where_the_loader_has_a_length(
+    data: Any, limits: dict[str, int], steps: int | None
+) -> None:
+    assert outlast.batches(data, **limits)._loop.total == steps
+
+
 @pytest.mark.parametrize("kind", ["shuffled", "own generator", "iterable", "own class", "stateful"])
 @pytest.mark.parametrize("accumulate", [2, 4])
 def test_accumulated_batches_are_never_cut_in_two(tmp_path: Path, kind: str, accumulate: int) -> None:

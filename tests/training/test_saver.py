@@ -74,7 +74,7 @@ def test_the_record_says_what_the_contract_says(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / output["kept"]).read_text() == "hello"
     seconds = json.loads((tmp_path / "timings.json").read_text())
     assert set(seconds) == {"saving", "restoring", "writing"} and seconds["saving"] > 0
-    assert (tmp_path / "progress").read_bytes() == b"%020d\n" % 2
+    assert (tmp_path / "progress").read_bytes() == b"%020d\n%020d\n" % (2, 2)
     assert not (tmp_path / "loop").exists()
 
 

@@ -145,6 +145,10 @@ class Child(Protocol):
         """The last step that the trainer was seen at."""
         ...
 
+    def steps_total(self) -> int | None:
+        """How many steps it will make, if it has said so."""
+        ...
+
     def unwanted(self) -> str:
         """Why nobody wants this training to go on; empty: it goes on."""
         ...

@@ -99,6 +99,7 @@ class Pulse(Standing):
             doing=f"{HELD}{self._paused}" if self._paused else "",
             rung=self._rung,
             store_writes=self._store_writes(),
+            steps_total=self.child.steps_total(),
         )
         self.folder.rewrite(self.folder.keys.beat(self.number), beat)
 

@@ -257,6 +257,9 @@ def _since(status: Status) -> str:
     last = status.attempts[-1][1] if status.attempts else None
     since = last.started_at if last is not None and last.ended_at is None else status.launch.launched_at
     step = "" if status.step is None else f", step {status.step:,}"
+    if step and status.steps_total is not None:
+        step += f" of {status.steps_total:,}"
+        step += "" if status.left_seconds is None else f", about {duration(status.left_seconds)} left"
     doing = f", {shown(status.doing)}" if status.doing else ""
     if status.silent_seconds > SILENT_SECONDS:  # a full home, a machine without a network, a computer that slept
         doing += f", nothing heard of it for {duration(status.silent_seconds)}"

@@ -275,6 +275,9 @@ class Beat:
     store_writes: int = 0
     """Writes and lists in this attempt so far that the store bills by number."""
 
+    steps_total: int | None = None
+    """The step at which the trainer will be done, if it has said so."""
+
 
 @dataclass(frozen=True)
 class Request:

@@ -281,6 +281,13 @@ class ProcessChild:
         except ValueError:
             return self._unmodified.memory.step
 
+    def steps_total(self) -> int | None:
+        text = files.read(self._progress) or b""
+        try:
+            return int(text[PROGRESS_DIGITS : 2 * PROGRESS_DIGITS + 1]) or None
+        except ValueError:
+            return None
+
     def unwanted(self) -> str:
         return ""
 

@@ -43,6 +43,12 @@ class Status:
     silent_seconds: float = 0.0
     """Since its machine was heard of last, while it is thought to run."""
 
+    steps_total: int | None = None
+    """The step at which it will be done, while it runs and if it has said so."""
+
+    left_seconds: float | None = None
+    """Until then, at the speed of this attempt."""
+
     def __repr__(self) -> str:
         """What a prompt shows of `job.wait()`; all that is known is in `document()`."""
         step = "" if self.step is None else f", step {self.step:,}"
@@ -184,6 +190,7 @@ def status_of(
         step = max(attempt.step, step or 0)
     if beat is not None and beat.step is not None and not head.state.final:
         step = beat.step
+    steps_total = beat.steps_total if beat and alive == "running" and not head.state.final else None
     return Status(
         spec=spec,
         head=head,
@@ -197,7 +204,18 @@ def status_of(
         now=now,
         store_writes=_store_writes(head, beat),
         silent_seconds=max(0.0, now - beat.at) if beat and alive == "running" and not head.state.final else 0.0,
+        steps_total=steps_total,
+        left_seconds=_left_seconds(beat, attempt, steps_total) if beat is not None else None,
     )
+
+
+def _left_seconds(beat: Beat, attempt: Attempt | None, steps_total: int | None) -> float | None:
+    """By what this attempt has made, which began where it resumed."""
+    if attempt is None or attempt.running_at is None or beat.step is None or steps_total is None:
+        return None
+    made = beat.step - (attempt.resumed_from_step or 0)
+    seconds = beat.at - attempt.running_at
+    return (steps_total - beat.step) * seconds / made if made > 0 and seconds > 0 else None
 
 
 def _store_writes(head: Head, beat: Beat | None) -> int:

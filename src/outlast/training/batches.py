@@ -60,10 +60,18 @@ class Batches(Walk[tuple[int, Any]]):
         self._epochs = epochs
         self._total = self._cap(loop, total)
         self._accumulate = accumulate
+        loop.total = self._expected()
         self._in_group = 0
         """Batches of the current step that have been given out."""
 
         self._epoch, self._index, self._epoch_end, self._step_end = 0, 0, False, False
+
+    def _expected(self) -> int | None:
+        """How many steps there will be, where the loader says how long it is."""
+        if self._epochs is None or self._source.length is None:
+            return self._total
+        steps = self._epochs * -(-self._source.length // self._accumulate)
+        return steps if self._total is None else min(steps, self._total)
 
     @staticmethod
     def _cap(loop: Loop, total: int | None) -> int | None:

@@ -152,10 +152,11 @@ class Context:
         except OSError:  # a file system without locks
             pass
 
-    def write_progress(self, step: int) -> None:
+    def write_progress(self, step: int, total: int | None = None) -> None:
+        """`total`: where it ends, if that is known."""
         if self._progress is not None:
             try:
-                os.pwrite(self._progress, b"%020d\n" % step, 0)
+                os.pwrite(self._progress, b"%020d\n%020d\n" % (step, total or 0), 0)
             except OSError as error:
                 say_once("progress", f"warning: the current step could not be written: {error}")
 

@@ -38,7 +38,7 @@ class Source:
         self.last = False
         """Whether the batch that was given out last was the epoch's last."""
 
-        self._length = _known_length(loader)
+        self.length = _known_length(loader)
         self._stateful = is_stateful(loader)
         self._iterator: Iterator[Any] | None = None
         self._started_with: dict[str, Any] = {}
@@ -68,10 +68,10 @@ class Source:
 
     def _draw(self) -> Any:
         assert self._iterator is not None
-        if self._length is not None:
+        if self.length is not None:
             batch = next(self._iterator)
             self.index += 1
-            self.last = self.index == self._length
+            self.last = self.index == self.length
             return batch
         if self._ahead is NOTHING:
             raise StopIteration
@@ -83,8 +83,8 @@ class Source:
 
     def end_epoch(self) -> None:
         """Runs the iterator to its very end, as a `for` would: some samplers draw random numbers only there."""
-        if self._length is not None and self._iterator is not None and next(self._iterator, NOTHING) is not NOTHING:
-            raise ValueError(f"the loader has more batches than the {self._length} that its length says")
+        if self.length is not None and self._iterator is not None and next(self._iterator, NOTHING) is not NOTHING:
+            raise ValueError(f"the loader has more batches than the {self.length} that its length says")
         self._ended_with = {"loader": self.loader.state_dict()} if self._stateful else {}
         self.release()
         self.epoch += 1
@@ -110,7 +110,7 @@ class Source:
         return iter(self.loader)
 
     def _draw_ahead(self) -> None:
-        if self._length is not None:
+        if self.length is not None:
             return
         assert self._iterator is not None
         self._before_ahead = {"generators": self._generator_states()}

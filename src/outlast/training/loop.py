@@ -43,6 +43,9 @@ class Loop:
         self.last = False
         """The body that runs is the last one."""
 
+        self.total: int | None = None
+        """How many steps it makes, if that is known; told to whoever asks how far it is, and used for nothing else."""
+
         self.cadence = cadence
         self.data = data
         self._inner = False
@@ -122,9 +125,9 @@ class Loop:
         here = self.context
         if self._inner or here.run_dir is None:
             return
-        total = self._base + step
-        here.write_progress(total)
-        if here.attempt.pause and here.attempt.pause == f"step:{total}":
+        made = self._base + step
+        here.write_progress(made, None if self.total is None else self._base + self.total)
+        if here.attempt.pause and here.attempt.pause == f"step:{made}":
             here.saver.wait()  # a drill that wants to strike in mid-save says so
             here.saver.pause_until_told(here.attempt.pause)
         self._body_began_at = SYSTEM.monotonic()
@@ -233,7 +236,7 @@ class Loop:
         here = self.context
         if not self._inner and here.run_dir is not None:
             metrics.flush(here, wait=True)
-            here.write_progress(self._base + position.step)
+            here.write_progress(self._base + position.step, self._base + position.step)
             saver = here.saver
             if saver.paused:
                 saver.pause(here.attempt.pause)

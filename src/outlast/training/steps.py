@@ -44,7 +44,7 @@ class Steps(Walk[int]):
 
     def __init__(self, total: int, loop: Loop) -> None:
         super().__init__(loop)
-        self._total = capped_total(loop.context, loop.name, total)
+        self._total = loop.total = capped_total(loop.context, loop.name, total)
 
     @property
     def total(self) -> int:

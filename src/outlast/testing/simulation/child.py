@@ -168,6 +168,9 @@ class SimulatedChild:
     def step(self) -> int | None:
         return None if self._trainers is None else self._trainers.step
 
+    def steps_total(self) -> int | None:
+        return None
+
     def unwanted(self) -> str:
         return ""
 

@@ -115,6 +115,9 @@ class SimulatedCell:
     def step(self) -> int | None:
         return None
 
+    def steps_total(self) -> int | None:
+        return None
+
     def say(self, text: str) -> None:
         return
 
