@@ -55,7 +55,7 @@ def user(tmp_path: Path) -> Iterator[User]:
     stop_everything(one)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """Whose sweep `lr` has ended: six cells, of which those of depth 3 (4, 5 and 6) failed. Tests only look at it."""
     one = made(tmp_path_factory.mktemp("swept"))
