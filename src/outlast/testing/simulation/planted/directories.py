@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from outlast.store import generations
@@ -38,18 +38,14 @@ def _highest(path: str) -> int:
     return generation
 
 
-def _rename_over(self: Files, data: bytes, path: str) -> bool:
+def _rename_over(self: Files, many: Iterable[tuple[bytes, str]]) -> list[bool]:
     """Renamed, not linked: nobody is told that somebody else was faster."""
-    self.replace((data,), path, None)
-    return True
+    return [bool(self.replace((data,), path, None)) for data, path in many]
 
 
-def _look_then_rename(self: Files, data: bytes, path: str) -> bool:
+def _look_then_rename(self: Files, many: Iterable[tuple[bytes, str]]) -> list[bool]:
     """Check, then write."""
-    if _call("size_of")(path) is not None:
-        return False
-    self.replace((data,), path, None)
-    return True
+    return [_call("size_of")(path) is None and bool(self.replace((data,), path, None)) for data, path in many]
 
 
 def _empty_the_newest_too(self: Generations, path: str, newest: int) -> None:
@@ -76,12 +72,12 @@ ALL = (
         "stale read",
         (generations, "newest_of", _no_look_upward),
     ),
-    _plant("renamed over", "a write is a link to generation + 1", "EEXIST = 412", (Files, "link", _rename_over)),
+    _plant("renamed over", "a write is a link to generation + 1", "EEXIST = 412", (Files, "link_many", _rename_over)),
     _plant(
         "looked, then renamed",
         "a write is a link to generation + 1",
         "EEXIST = 412",
-        (Files, "link", _look_then_rename),
+        (Files, "link_many", _look_then_rename),
     ),
     _plant(
         "emptied too soon",
