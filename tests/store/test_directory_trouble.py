@@ -213,16 +213,19 @@ def test_a_key_is_written_with_conditions_or_without_never_both(tmp_path: Path) 
     store = DirectoryStore(tmp_path)
     store.put("if", b"", if_generation=0)
     plain = store.put("plain", b"")
+    store.put("displaced", b"")
+    store.put("displaced/below", b"")
     for write in (
         lambda: store.put("if", b"!"),
         lambda: store.upload("if", [b"!"]),
         lambda: store.put("plain", b"!", if_generation=0),
         lambda: store.put("plain", b"!", if_generation=plain),
         lambda: store.delete("plain", if_generation=plain),
+        lambda: store.put("displaced", b"!", if_generation=0),
     ):
         with pytest.raises(ValueError, match="condition"):
             write()
-    assert store.get("if").data == store.get("plain").data == b""
+    assert store.get("if").data == store.get("plain").data == store.get("displaced").data == b""
 
 
 def test_a_temporary_file_of_a_crash_is_removed_when_it_is_old_and_not_before(tmp_path: Path) -> None:
