@@ -24,14 +24,18 @@ def docker_running(at: Path) -> Iterator[dict[str, str]]:
     env = {"DOCKER_HOST": f"unix://{at}/socket", "DOCKER_CONFIG": str(at / "client")}
     (at / "daemon.json").write_text("{}")  # that of this computer is not meant
     places = {"config-file": "daemon.json", "data-root": "data", "exec-root": "exec", "pidfile": "pid"}
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # its runc, too
     command = [
-        shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin") or "dockerd",
+        shutil.which("dockerd", path=path) or "dockerd",
         *(f"--{name}={at / place}" for name, place in places.items()),
         f"--host={env['DOCKER_HOST']}",
+        f"--containerd-namespace={at.name}",  # where this computer has a containerd of its own, that one is used
+        f"--containerd-plugins-namespace={at.name}-plugins",
         *OPTIONS,
     ]
     with open(at / "log", "wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        environ = {**os.environ, "PATH": path}
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, env=environ)
     try:
         _wait_for(process, env, at / "log")
         yield env

@@ -8,8 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,8 +15,8 @@ import pytest
 from outlast.machine import container_guard, container_run
 from tests.cli.user import User
 from tests.containers.conftest import podman
+from tests.waiting import SECONDS_MAX, until
 
-SECONDS_MAX = 120.0
 SECRET = "open-sesame-and-more"
 TRAINING = """\
 import os, time, outlast, tool
@@ -41,13 +39,6 @@ def project(user: User) -> User:
     user.write("train.py", TRAINING)
     user.write("requirements.txt", "tool\n")
     return user
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    give_up_at = time.monotonic() + SECONDS_MAX
-    while not condition():
-        assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.1)
 
 
 def test_a_job_runs_in_its_image_without_any_registry(project: User, podman_env: dict[str, str]) -> None:
@@ -90,19 +81,19 @@ def test_a_job_in_a_container_is_stopped_killed_and_resumed_like_any_other(
     options += ("--secret", "TOKEN=env:MINE")
     said = project.outlast("run", "--detach", *options, "train.py", MINE=SECRET)
     assert said.code == 0, said.err
-    wait_for(lambda: "step 12 " in project.outlast("logs", "contained-1").out)
+    until(lambda: "step 12 " in project.outlast("logs", "contained-1").out)
 
     assert f"a secret of {len(SECRET)}\n" in project.outlast("logs", "contained-1").out
     running = podman(podman_env, "ps", "--quiet").split()
     assert SECRET not in podman(podman_env, "inspect", *running), "what a runtime is told, it keeps and shows"
 
     os.kill(runner_of(project), signal.SIGKILL)
-    wait_for(lambda: "attempt 2, resumed from step" in project.outlast("logs", "contained-1").err)
-    wait_for(lambda: len(podman(podman_env, "ps", "--quiet").split()) == 1)
+    until(lambda: "attempt 2, resumed from step" in project.outlast("logs", "contained-1").err)
+    until(lambda: len(podman(podman_env, "ps", "--quiet").split()) == 1)
 
     stopped = project.outlast("stop", "contained-1")
     assert "stopped" in stopped.err
-    wait_for(lambda: podman(podman_env, "ps", "--quiet") == "")
+    until(lambda: podman(podman_env, "ps", "--quiet") == "")
 
 
 def _processes() -> list[tuple[int, bytes]]:
