@@ -260,6 +260,8 @@ class SweepWorld:
         if actor.error is not None:
             self.history.violated(f"the agent {actor.name} crashed: {actor.error!r}")
             return
+        if actor.result is Leaving.AGAIN and machine.cut.on:
+            self.history.fault("left unpaid", machine.name)
         machine.bench.die()
         replaced = machine in self.zombies
         if replaced:
@@ -284,6 +286,7 @@ class SweepWorld:
 
     def _stay(self, machine: SweepMachine) -> None:
         """It may not leave, which its startup script says in the home, and is paid for until the group ends."""
+        self.history.fault("not let go", machine.name)
         self.idle.append(machine)
         if len(self.idle) == 1:
             self.schedule.after(LOOK_SECONDS, self._watch)
