@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from outlast.engines.compute import names
-from outlast.engines.compute.told import ATTRIBUTE, SOFT_OFF_SECONDS, Told
+from outlast.engines.compute.told import ATTRIBUTE, told_of
 from outlast.engines.compute.variants import NOTICE_SECONDS, Variant
 from outlast.engines.engine import Launch
 from outlast.spec.record import encode
@@ -148,23 +148,8 @@ def metadata(
 ) -> dict[str, str]:
     """The script reads the first ones, word by word; the agent reads `outlast`."""
     bucket = names.bucket_of(launch.home)
-    told = Told(
-        home=launch.home,
-        job=launch.job,
-        launch=launch.launch,
-        launch_id=launch.id,
-        workers=launch.workers,
-        deadline_at=launch.deadline_at,
-        boots=launch.boots,
-        notice_seconds=notice_seconds * time_scale,
-        soft_off_seconds=SOFT_OFF_SECONDS * time_scale,
-        linger_seconds=rented.linger_seconds,
-        slots=launch.slots,
-        gpus=launch.machine.gpus,
-        time_scale=time_scale,
-        program=program,
-        labels=launch.labels,
-        environ=environ,
+    told = told_of(
+        launch, rented, notice_seconds=notice_seconds, time_scale=time_scale, program=program, environ=environ
     )
     return {
         "startup-script": script("startup.sh"),

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from outlast.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from outlast.engines.engine import Launch
+    from outlast.spec.spec import Rented
 
 ATTRIBUTE = "outlast"
 ENVIRONMENT = "/opt/outlast/environment"
@@ -45,3 +50,33 @@ class Told:
     labels: Mapping[str, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
     """Where Google is, if it is an emulator."""
+
+
+def told_of(
+    launch: Launch,
+    rented: Rented,
+    *,
+    notice_seconds: float,
+    time_scale: float,
+    program: str,
+    environ: Mapping[str, str],
+) -> Told:
+    """What all machines of a launch are told alike."""
+    return Told(
+        home=launch.home,
+        job=launch.job,
+        launch=launch.launch,
+        launch_id=launch.id,
+        workers=launch.workers,
+        deadline_at=launch.deadline_at,
+        boots=launch.boots,
+        notice_seconds=notice_seconds * time_scale,
+        soft_off_seconds=SOFT_OFF_SECONDS * time_scale,
+        linger_seconds=rented.linger_seconds,
+        slots=launch.slots,
+        gpus=launch.machine.gpus,
+        time_scale=time_scale,
+        program=program,
+        labels=launch.labels,
+        environ=environ,
+    )

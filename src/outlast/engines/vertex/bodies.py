@@ -12,8 +12,8 @@ from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
+from outlast.engines.compute import told as machine
 from outlast.engines.compute.names import bucket_of
-from outlast.engines.compute.told import SOFT_OFF_SECONDS
 from outlast.engines.engine import Launch
 from outlast.engines.vertex import names
 from outlast.engines.vertex.told import VARIABLE, Told
@@ -76,23 +76,16 @@ def told_of(
     program: str = "",
 ) -> Told:
     bucket = bucket_of(launch.home)
-    return Told(
-        home=launch.home,
-        job=launch.job,
-        launch=launch.launch,
-        launch_id=launch.id,
-        workers=launch.workers,
-        deadline_at=launch.deadline_at,
-        boots=launch.boots,
-        notice_seconds=SOFT_OFF_SECONDS * time_scale,
-        soft_off_seconds=SOFT_OFF_SECONDS * time_scale,
-        linger_seconds=rented.linger_seconds,
-        slots=launch.slots,
-        gpus=launch.machine.gpus,
-        program=program,
-        labels=launch.labels,
-        environ=environ,
+    alike = machine.told_of(
+        launch,
+        rented,
+        notice_seconds=machine.SOFT_OFF_SECONDS,
         time_scale=time_scale,
+        program=program,
+        environ=environ,
+    )
+    return Told(
+        **vars(alike),
         claim=claim,
         rank=rank,
         pools=tuple(pool.replicas for pool in pools(launch, rented)),
