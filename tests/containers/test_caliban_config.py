@@ -49,7 +49,7 @@ def test_what_is_meant_is_read_and_what_is_not_is_noted(tmp_path: Path) -> None:
     ],
 )
 def test_short_names_of_googles_images_are_the_names_that_they_have(asked: str, variant: str, image: str) -> None:
-    found = choose_base(asked, variant, "3.11").reference
+    found = choose_base(asked, variant, "3.11")
 
     assert str(found) == f"gcr.io/deeplearning-platform-release/{image}"
 

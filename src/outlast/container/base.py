@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 
 from outlast.container.reference import DOCKER_HUB, Reference, parse_reference
-from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 
 VARIANTS = ("cpu", "gpu")
@@ -20,21 +19,14 @@ DEEP_LEARNING = "gcr.io/deeplearning-platform-release"
 _DLVM = re.compile(r"dlvm:([a-z0-9]+(?:-[a-z0-9]+)*-(?:cpu|gpu))(?:[-.](\d+(?:[.-]\d+)*))?")
 
 
-@dataclass(frozen=True)
-class BaseChoice:
-    reference: Reference
-    is_default: bool
-    """Python and nothing else: what a job imports must be declared or found here."""
-
-
-def choose_base(asked: str, variant: str, python_version: str, *, emulator: str = "") -> BaseChoice:
+def choose_base(asked: str, variant: str, python_version: str, *, emulator: str = "") -> Reference:
     """`asked`: a name, one with `{}` for the variant, `cpu=NAME,gpu=NAME`, or empty. `emulator`: its host, where Docker Hub is too."""
     text = _of_variant(asked, variant) if asked else ""
     name = _named(text, variant) if text else DEFAULTS[variant].format(python=python_version)
     found = parse_reference(name)
     if emulator and found.host == DOCKER_HUB:
-        found = Reference(emulator, found.path, found.tag, found.digest)
-    return BaseChoice(found, is_default=not text)
+        return Reference(emulator, found.path, found.tag, found.digest)
+    return found
 
 
 def _of_variant(asked: str, variant: str) -> str:

@@ -65,11 +65,7 @@ def contain_here(
     asking = asked.container
     environ = runtime_variables(world.environ)
     if world.dry:
-        what = (
-            f"`{asking.image_tag}`"
-            if asking.image_tag
-            else f"an image on `{base_for(world, asked, equipment).reference}`"
-        )
+        what = f"`{asking.image_tag}`" if asking.image_tag else f"an image on `{base_for(world, asked, equipment)}`"
         return Container("not built", runtime, (), asking.args, environ), Image(what)
     if asking.image_tag or asking.registry:
         image = image_for(

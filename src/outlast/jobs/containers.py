@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from outlast.container.base import GPU_ENV, BaseChoice, choose_base
+from outlast.container.base import GPU_ENV, choose_base
 from outlast.container.build import LOCAL, Target, build
 from outlast.container.entry import agent_key
 from outlast.container.reference import Reference, check_tag, parse_reference, parse_repository
@@ -81,13 +81,12 @@ def image_for(
             f"`--setup {asked.setup}` runs on a machine, and an image is built here",
             hint="`--apt PACKAGE` and `--dockerfile FILE` change what the image begins with",
         )
-    base = base_for(world, asked, equipment)
+    reference = base_for(world, asked, equipment)
     repository = (
         repository_for(world, asked, directory) if target is None else Reference(LOCAL, _name(asked, directory))
     )
     registry = target or Registry(repository.host, environ=world.environ)
     built_base = False
-    reference = base.reference
     if asking.needs_builder:
         from outlast.container.oci_layout import OciLayout
         from outlast.jobs.builders import built_base_for
@@ -178,7 +177,7 @@ def variant_of(asked: Asked) -> str:
     return "gpu" if count else "cpu"
 
 
-def base_for(world: World, asked: Asked, equipment: Equipment) -> BaseChoice:
+def base_for(world: World, asked: Asked, equipment: Equipment) -> Reference:
     python = ".".join(equipment.interpreter.version.split(".")[:2])
     return choose_base(asked.container.base_image, variant_of(asked), python, emulator=emulator_host(world.environ))
 
