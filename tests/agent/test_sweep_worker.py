@@ -13,7 +13,8 @@ from outlast.agent.standing import Offline
 from outlast.agent.station import Station
 from outlast.agent.sweep import work
 from outlast.agent.sweep_claims import Claims
-from outlast.agent.sweep_purse import (
+from outlast.agent.sweep_purse import Purse
+from outlast.agent.sweep_terms import (
     AHEAD_SECONDS,
     FURNISH_SECONDS,
     GONE_SECONDS,
@@ -21,7 +22,6 @@ from outlast.agent.sweep_purse import (
     LEAVE_SECONDS,
     RENEW_SECONDS,
     RETRY_SECONDS,
-    Purse,
 )
 from outlast.errors import StoreUnavailable
 from outlast.folder import life

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from outlast.agent.sweep_purse import share_usd_min
+from outlast.agent.sweep_terms import share_usd_min
 from outlast.errors import UsageError
 from outlast.folder.bills import Bills
 from outlast.folder.records import LaunchRecord

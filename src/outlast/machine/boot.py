@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.agent.serve import serve
-from outlast.agent.sweep_purse import paid_no_more
+from outlast.agent.sweep_terms import paid_no_more
 from outlast.clock import SYSTEM
 from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder

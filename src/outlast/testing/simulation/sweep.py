@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from outlast.agent.bench import Leaving
 from outlast.agent.sweep import work
-from outlast.agent.sweep_purse import (
+from outlast.agent.sweep_terms import (
     AHEAD_SECONDS,
     AHEAD_SHARE,
     LEAVE_SECONDS,

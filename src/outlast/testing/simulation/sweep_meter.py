@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from outlast.agent.sweep_purse import LEAVE_SECONDS, WORK_SECONDS_MIN
+from outlast.agent.sweep_terms import LEAVE_SECONDS, WORK_SECONDS_MIN
 from outlast.folder.cost import BOOT_SECONDS
 from outlast.spec.spec import Machine, Rented
 
