@@ -76,11 +76,12 @@ def test_every_planted_bug_is_caught(half: int) -> None:
 
 def test_a_planted_bug_is_taken_out_again() -> None:
     for planted in ALL:
-        before = [getattr(owner, attribute) for owner, attribute, _ in planted.replacements]
+        before = replaced(planted)
         with planted.planted():
-            assert changed(planted)
-        assert [getattr(owner, attribute) for owner, attribute, _ in planted.replacements] == before
+            assert all(now is not then for now, then in zip(replaced(planted), before, strict=True)), planted.name
+        assert replaced(planted) == before
 
 
-def changed(planted: Planted) -> bool:
-    return all(getattr(owner, attribute) is not None for owner, attribute, _ in planted.replacements)
+def replaced(planted: Planted) -> list[object]:
+    """What now stands where it replaces something."""
+    return [getattr(owner, attribute) for owner, attribute, _ in planted.replacements]
