@@ -24,13 +24,14 @@ def docker_running(at: Path) -> Iterator[dict[str, str]]:
     env = {"DOCKER_HOST": f"unix://{at}/socket", "DOCKER_CONFIG": str(at / "client")}
     (at / "daemon.json").write_text("{}")  # that of this computer is not meant
     places = {"config-file": "daemon.json", "data-root": "data", "exec-root": "exec", "pidfile": "pid"}
+    namespace = at.name.replace("_", "x")  # such a name may not end in one
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # its runc, too
     command = [
         shutil.which("dockerd", path=path) or "dockerd",
         *(f"--{name}={at / place}" for name, place in places.items()),
         f"--host={env['DOCKER_HOST']}",
-        f"--containerd-namespace={at.name}",  # where this computer has a containerd of its own, that one is used
-        f"--containerd-plugins-namespace={at.name}-plugins",
+        f"--containerd-namespace={namespace}",  # where this computer has a containerd of its own, that one is used
+        f"--containerd-plugins-namespace={namespace}-plugins",
         *OPTIONS,
     ]
     with open(at / "log", "wb") as log:

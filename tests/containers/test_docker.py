@@ -15,7 +15,7 @@ from tests.cli.user import User
 from tests.containers.conftest import only_programs
 from tests.containers.docker_server import docker, docker_running
 from tests.containers.test_builder import DOCKERFILE
-from tests.containers.test_run import SECRET, TRAINING, runner_of
+from tests.containers.test_run import SECRET, TRAINING, processes_of, runner_of
 from tests.waiting import until
 
 
@@ -66,17 +66,25 @@ def test_a_job_that_docker_runs_is_killed_resumed_and_stopped_like_any_other(
     options = ("--container", "--env", "STEPS=100000", "--env", "PAUSE=0.02", "--job-id", "docked-1")
     said = project.outlast("run", "--detach", *options, "--secret", "TOKEN=env:MINE", "train.py", MINE=SECRET)
     assert said.code == 0, said.err
-    until(lambda: "step 12 " in project.outlast("logs", "docked-1").out)
+    until(lambda: "step 12 " in project.outlast("logs", "docked-1").out, lambda: _found(project, docker_env))
     assert f"a secret of {len(SECRET)}\n" in project.outlast("logs", "docked-1").out
     (running,) = docker(docker_env, "ps", "--quiet").split()
     assert SECRET not in docker(docker_env, "inspect", running), "what a runtime is told, it keeps and shows"
 
     os.kill(runner_of(project), signal.SIGKILL)
 
-    until(lambda: "attempt 2, resumed from step" in project.outlast("logs", "docked-1").err)
+    resumed = "attempt 2, resumed from step"
+    until(lambda: resumed in project.outlast("logs", "docked-1").err, lambda: _found(project, docker_env))
     until(lambda: len(set(docker(docker_env, "ps", "--quiet").split()) - {running}) == 1)
     assert "stopped" in project.outlast("stop", "docked-1").err
     until(lambda: docker(docker_env, "ps", "--all", "--quiet") == "")
+
+
+def _found(user: User, env: dict[str, str]) -> str:
+    """For whoever must find out why nothing came."""
+    processes = [" ".join(map(str, one)) for one in processes_of(user)]
+    said = [user.outlast(*words) for words in (("logs", "docked-1"), ("show", "docked-1"))]
+    return "\n".join((*processes, docker(env, "ps", "--all"), *(f"{one.out}\n{one.err}" for one in said)))
 
 
 def test_whoever_is_not_root_has_a_name_and_a_place_of_his_own_in_the_container(

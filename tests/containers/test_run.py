@@ -106,9 +106,12 @@ def _processes() -> list[tuple[int, bytes]]:
     return found
 
 
+def processes_of(user: User) -> list[tuple[int, bytes]]:
+    return [(pid, command) for pid, command in _processes() if os.fsencode(user.outlast_dir) in command]
+
+
 def runner_of(user: User) -> int:
-    mark = os.fsencode(user.outlast_dir)
-    return next(pid for pid, command in _processes() if b"container_run.py" in command and mark in command)
+    return next(pid for pid, command in processes_of(user) if b"container_run.py" in command)
 
 
 def test_an_image_that_is_there_is_run_as_it_is(project: User, registry_place: str) -> None:
@@ -227,3 +230,18 @@ def test_who_is_asked_to_end_before_the_first_process_in_the_container_listens_e
 
     assert done.returncode == 128 + signal.SIGTERM
     assert container_guard.TOLD == container_run.TOLD
+
+
+def test_a_secret_is_there_though_nobody_ends_what_it_comes_by(tmp_path: Path) -> None:
+    import fcntl
+
+    with open(tmp_path / "lock", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        guard = [sys.executable, "-I", container_guard.__file__, str(tmp_path / "lock"), container_guard.SECRETS]
+        script = ("sh", "-c", "echo $TOKEN; cat")
+        with subprocess.Popen([*guard, *script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(json.dumps({"TOKEN": SECRET}).encode() + b"\n")
+            process.stdin.flush()
+            assert process.wait(SECONDS_MAX) == 0, "what it reads is empty"
+            assert process.stdout.read().decode() == f"{SECRET}\n"

@@ -1,7 +1,7 @@
 """The first process in a trainer's container: starts the trainer, passes signals on, and ends all of it when whoever started it is dead.
 
 Run by the container's own Python, from a file: it may import nothing but the standard library.
-`container_guard.py LOCK SECRETS COMMAND...`; where SECRETS is the word `secrets`, the trainer's come as JSON on standard input.
+`container_guard.py LOCK SECRETS COMMAND...`; where SECRETS is the word `secrets`, the trainer's come as a line of JSON on standard input.
 A process outside holds a lock on the file LOCK for as long as it lives: a runtime's daemon would let the container live on. It makes a
 file beside it when the trainer is asked to end.
 """
@@ -53,10 +53,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _read_secrets(lock: str) -> dict[str, str]:
-    """All of standard input, which is empty from then on."""
+    """A line of standard input, which is empty from then on. Its end is not waited for: that has a long way through a runtime's daemon."""
     data = b""
     descriptor = os.open(lock, os.O_RDONLY)
-    while True:
+    while not data.endswith(b"\n"):
         if select.select([0], [], [], LOOK_SECONDS)[0]:
             chunk = os.read(0, 1 << 16)
             if not chunk:

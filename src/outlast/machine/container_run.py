@@ -67,7 +67,7 @@ def _start(command: list[str], secrets: list[str]) -> subprocess.Popen[bytes]:
     runtime = subprocess.Popen(command, stdin=subprocess.PIPE)
     assert runtime.stdin is not None
     try:
-        runtime.stdin.write(json.dumps(told).encode())
+        runtime.stdin.write(json.dumps(told).encode() + b"\n")
         runtime.stdin.close()
     except BrokenPipeError:
         pass  # it has said why
