@@ -59,6 +59,18 @@ def test_a_job_that_is_stopped_is_exit_code_7(user: User) -> None:
     assert running.wait(SECONDS_MAX) == 7
 
 
+def test_all_that_run_are_stopped_when_somebody_says_yes(user: User) -> None:
+    user.write("train.py", ENDLESS)
+    for name in ("one", "two"):
+        assert user.outlast("run", "--detach", "--job-id", name, "train.py").code == 0
+    refused = user.outlast("stop", "--all")
+    assert refused.code == 2 and "`one`" in refused.err and "`two`" in refused.err and "--yes" in refused.err
+    assert user.outlast("stop", "--all", "one").code == user.outlast("stop", "--yes", "one").code == 2
+    stopped = user.outlast("stop", "--all", "--yes", "--json")
+    assert sorted((row["job"], row["state"]) for row in stopped.json) == [("one", "stopped"), ("two", "stopped")]
+    assert user.outlast("stop", "--all").err == "nothing runs\n"
+
+
 def test_a_job_whose_time_is_over_is_exit_code_8(user: User) -> None:
     user.write("train.py", ENDLESS)
     said = user.outlast("run", "--max-run", "3s", "train.py")

@@ -14,15 +14,22 @@ from outlast.errors import EXIT_DONE, NotFound, UsageError
 
 if TYPE_CHECKING:
     from outlast.jobs.job import Job
+    from outlast.jobs.world import World
+
+NAMED_MAX = 8
 
 
 @click.command("stop", cls=Command, short_help="Stop jobs: their trainers save and leave.")
 @click.argument("jobs", nargs=-1, metavar="JOB...")
+@click.option("--all", "everything", is_flag=True, help="All that have not ended, in all homes that you have used.")
+@click.option("--yes", is_flag=True, help="With --all: do not ask.")
 @group_option
 @home_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, jobs: tuple[str, ...], home: str | None, as_json: bool) -> int:
+def command(
+    ctx: click.Context, jobs: tuple[str, ...], everything: bool, yes: bool, home: str | None, as_json: bool
+) -> int:
     """Stop jobs: each trainer saves a checkpoint and leaves, and its machines are gone when this returns.
 
     A job that has ended stays as it ended. `outlast resume JOB` goes on.
@@ -35,10 +42,14 @@ def command(ctx: click.Context, jobs: tuple[str, ...], home: str | None, as_json
 
     group = named_group(ctx)
     jobs = jobs if group is None else (group, *jobs)
-    if not jobs:
+    if everything and jobs:
+        raise UsageError(f"`--all` and `{jobs[0]}` are not both", hint="`outlast stop --all`, or the jobs alone")
+    if yes and not everything:
+        raise UsageError("`--yes` is for `--all`: jobs that are named are stopped without a question")
+    if not jobs and not everything:
         raise UsageError("missing argument `JOB...`", hint="`outlast jobs --running` lists what may be stopped")
     world = system_world()
-    found: list[Job] = []
+    found: list[Job] = _all_that_run(world, home, yes=yes) if everything else []
     for job in jobs:  # all of them before the first is stopped
         try:
             found.append(find_whole(world, job, home, "stop"))
@@ -57,3 +68,20 @@ def command(ctx: click.Context, jobs: tuple[str, ...], home: str | None, as_json
     if as_json:
         put_json(stopped)
     return EXIT_DONE
+
+
+def _all_that_run(world: World, home: str | None, *, yes: bool) -> list[Job]:
+    """None if somebody says no."""
+    from outlast.cli.confirm import confirmed
+    from outlast.jobs.list import list_all_jobs
+    from outlast.jobs.sweep_parts import find_whole
+
+    listed = list_all_jobs(world, home=home, running=True)
+    if not listed:
+        say("nothing runs")
+        return []
+    names = ", ".join(f"`{one.job}`" for one in listed[:NAMED_MAX])
+    more = f" and {len(listed) - NAMED_MAX:,} more" if len(listed) > NAMED_MAX else ""
+    if not confirmed(f"stop {names}{more}", yes=yes, state="nothing was stopped"):
+        return []
+    return [find_whole(world, one.row()["folder"], home, "stop") for one in listed]
