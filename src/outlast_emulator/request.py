@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote
 from outlast_emulator.errors import ApiError, invalid
 
 if TYPE_CHECKING:
+    from outlast_emulator.iam.authority import Caller
     from outlast_emulator.routes import Route
 
 JSON_BYTES_MAX = 16 << 20
@@ -37,6 +38,7 @@ class Request:
         "_document",
         "_queries",
         "body",
+        "caller",
         "headers",
         "method_id",
         "params",
@@ -65,23 +67,25 @@ class Request:
         """`storage.objects.insert`: by this name faults, permissions, validation and the ledger know the call."""
         self.principal = ""
         """Who calls, once the authorisation step has found out: an e-mail address, or "" for nobody."""
+        self.caller: Caller | None = None
+        """The same for whoever asks again; None: nobody has asked yet."""
         self._queries: dict[str, list[str]] | None = None
         self._document: Any = None
 
     @property
     def queries(self) -> dict[str, list[str]]:
         if self._queries is None:
-            found: dict[str, list[str]] = {}
-            if self.query_text:
-                known = len(self.query_text) <= QUERY_CHARACTERS_KEPT
-                for name, value in (_kept_query if known else _parsed_query)(self.query_text):
-                    found.setdefault(name, []).append(value)
-            self._queries = found
+            if not self.query_text:
+                self._queries = {}
+            elif len(self.query_text) <= QUERY_CHARACTERS_KEPT:
+                self._queries = dict(_kept_query(self.query_text))
+            else:
+                self._queries = _parsed_query(self.query_text)
         return self._queries
 
     def query(self, name: str, default: str = "") -> str:
         """The last value of a query parameter."""
-        values = self.queries.get(name)
+        values = (self._queries or self.queries).get(name)
         return values[-1] if values else default
 
     def number(self, name: str) -> int | None:
@@ -121,8 +125,11 @@ class Request:
         return self._document
 
 
-def _parsed_query(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(parse_qsl(text, keep_blank_values=True))
+def _parsed_query(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in parse_qsl(text, keep_blank_values=True):
+        found.setdefault(name, []).append(value)
+    return found
 
 
 _kept_query = lru_cache(1024)(_parsed_query)
@@ -130,7 +137,7 @@ _kept_query = lru_cache(1024)(_parsed_query)
 
 
 def parse_json(text: bytes) -> dict[str, Any]:
-    if not text.strip():
+    if not text or text.isspace():
         return {}
     try:
         document = json.loads(text)

@@ -11,7 +11,7 @@ from io import FileIO
 from typing import Any, TypeAlias
 
 JSON_TYPE = "application/json; charset=UTF-8"
-JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 """Made once: `json.dumps` makes another for each text that is not of its own form."""
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.request import Request, decoded
 from outlast_emulator.response import Response
 
 Operation = Callable[[Request], Response]
+
+
+PATHS_KEPT = 256
+PATH_CHARACTERS_KEPT = 200
+"""Where a bucket's objects are sent to is one path, again and again; an object's own is seldom asked for twice."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ class Router:
     def __init__(self, routes: Iterable[Route] = ()) -> None:
         self._root = _Node()
         self.routes: list[Route] = []
+        self._kept_place = lru_cache(PATHS_KEPT)(self._place)
         for route in routes:
             self.add(route)
 
@@ -78,18 +85,26 @@ class Router:
         else:
             _put(node.verbs, route, names)
         self.routes.append(route)
+        self._kept_place.cache_clear()
 
     def find(self, request: Request) -> Route | None:
         """The route, with the request's `route`, `params` and `method_id` set; None: no such path, or not by this verb."""
-        segments = request.path[1:].split("/")
-        found = _walk(self._root, segments, 0, request.verb)
+        look = self._kept_place if len(request.path) <= PATH_CHARACTERS_KEPT else self._place
+        found = look(request.verb, request.path)
         if found is None:
             return None
-        (route, names), values = found
-        request.params = {name: decoded(value) for name, value in zip(names, values, strict=True)}
+        route, params = found
+        request.params = params.copy()
         request.route = route
         request.method_id = route.refine(request) if route.refine else route.method_id
         return route
+
+    def _place(self, verb: str, path: str) -> tuple[Route, dict[str, str]] | None:
+        found = _walk(self._root, path[1:].split("/"), 0, verb)
+        if found is None:
+            return None
+        (route, names), values = found
+        return route, {name: decoded(value) for name, value in zip(names, values, strict=True)}
 
 
 def _put(place: dict[str, _Place], route: Route, names: list[str]) -> None:

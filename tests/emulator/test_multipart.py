@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlast_emulator.errors import ApiError
-from outlast_emulator.storage.multipart import Parts, boundary_of
+from outlast_emulator.storage.multipart import Parts, boundary_of, two_parts
+from outlast_emulator.wire.bodies import MemoryBody
 
 DATA = st.lists(
     st.sampled_from([b"\r", b"\n", b"-", b"--", b"--m", b"--mark!", b"x", b"\r\n--mar", b"\n--"]), max_size=12
@@ -75,3 +78,37 @@ def test_boundaries_are_found_in_every_form_that_clients_send(header: str, bound
 def test_a_type_without_a_boundary_is_refused(header: str) -> None:
     with pytest.raises(ApiError):
         boundary_of(header)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    parts=st.lists(DATA, min_size=1, max_size=3),
+    head=st.sampled_from([b"content-type: a/b", b"", b"a: b\r\nc: d", b"a: b\nc: d"]),
+    line=st.sampled_from([b"\r\n", b"\n"]),
+    before=st.sampled_from([b"", b"\r\n", b"words\r\n"]),
+    cut=st.integers(0, 20),
+)
+def test_what_is_all_here_is_read_as_if_it_came_in_pieces(
+    parts: list[list[bytes]], head: bytes, line: bytes, before: bytes, cut: int
+) -> None:
+    pieces = [b"--mark!" + line + (head + line if head else b"") + line + b"".join(part) + line for part in parts]
+    text = before + b"".join(pieces) + b"--mark!--"
+    text = text[: len(text) - cut]
+
+    found = two_parts(text, b"mark!")
+
+    if found is not None:
+        (_, first), (headers, second) = [
+            (headers, b"".join(data)) for headers, data in islice(Parts(MemoryBody(text), b"mark!"), 2)
+        ]
+        assert found == (first, headers, second)
+
+
+def test_a_body_as_nearly_all_clients_send_it_is_read_at_once() -> None:
+    head = b"--mark\r\ncontent-type: application/json\r\n\r\n{}\r\n--mark\r\nContent-Type: a/b\r\n\r\n"
+
+    assert two_parts(head + b"\x00data\r\n--mar\r\n--mark--", b"mark") == (
+        b"{}",
+        {"content-type": "a/b"},
+        b"\x00data\r\n--mar",
+    )

@@ -131,10 +131,12 @@ def _array(item: Check, strict: bool) -> Check:
 def drop_nulls(value: Any) -> None:
     """In place: an absent field and a null are the same, but where a patch removes something."""
     if type(value) is dict:
-        for name in [name for name, one in value.items() if one is None]:
-            del value[name]
+        if None in value.values():
+            for name in [name for name, one in value.items() if one is None]:
+                del value[name]
         for one in value.values():
-            drop_nulls(one)
+            if type(one) is not str:
+                drop_nulls(one)
     elif type(value) is list:
         for one in value:
             drop_nulls(one)
@@ -144,7 +146,15 @@ def _anything(value: Any, where: str) -> None:
     return None
 
 
+def _text(value: Any, where: str) -> None:
+    """The most usual of all, in one call."""
+    if type(value) is not str and value is not None:
+        raise _wrong(value, where, "TYPE_STRING")
+
+
 def _scalar(kind: str, schema: dict[str, Any], strict: bool, both_names: bool) -> Check:
+    if kind == "string" and not strict and "format" not in schema and not (both_names and "enum" in schema):
+        return _text
     accepts = _acceptor(kind, schema, strict)
     if both_names and "enum" in schema and not strict:  # by its number, as clients send it with `enum-encoding=int`
         accepts = _word_or_number

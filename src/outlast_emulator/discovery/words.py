@@ -22,6 +22,8 @@ DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d
 
 def whole_number(text: str, form: str) -> bool:
     """Whether the text is a number that fits the format `int32`, `uint32`, `int64` or `uint64`."""
+    if len(text) < 10 and text.isascii() and text.isdigit():
+        return True  # it fits all of them
     if not _DIGITS.match(text):
         return False
     low, high = RANGES[form]

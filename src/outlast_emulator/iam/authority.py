@@ -44,6 +44,8 @@ class Authority:
         self.policy = Policy(self.state, clock, switches)
         self.asked: dict[str, set[str]] = {}
         """By account: every permission that one of its calls has needed, given or not."""
+        self._noted: set[tuple[str, str]] = set()
+        """What of it stands there already."""
         self.mint = Mint(bytes.fromhex(self.state.document["secret"]))
 
     def token(
@@ -55,6 +57,11 @@ class Authority:
 
     def caller(self, request: Request) -> Caller:
         """Raises 401 for a token that is expired, revoked or forged, and, with `require_login`, for any that is not ours."""
+        if request.caller is None:
+            request.caller = self._found(request)
+        return request.caller
+
+    def _found(self, request: Request) -> Caller:
         text = _presented(request)
         if text.startswith(PREFIX):
             token = self.mint.read(text)
@@ -102,7 +109,9 @@ class Authority:
         return issued - 300 <= now < ends and ends - issued <= LIFETIME_SECONDS
 
     def allows(self, caller: Caller, permission: str, resource: str) -> bool:
-        self.asked.setdefault(caller.name, set()).add(permission)
+        if (caller.member, permission) not in self._noted:
+            self._noted.add((caller.member, permission))
+            self.asked.setdefault(caller.name, set()).add(permission)
         return self.policy.allows(caller.member, permission, resource)
 
     def demand(self, caller: Caller, permission: str, bucket: str = "", object_name: str = "") -> None:
@@ -188,9 +197,10 @@ def _presented(request: Request) -> str:
     header = request.headers.get("authorization", "")
     if header:
         scheme, _, text = header.partition(" ")
-        if scheme.lower() == "basic":
+        scheme = scheme.lower()
+        if scheme == "basic":
             return basic_password(header)
-        return text.strip() if scheme.lower() in ("bearer", "oauth") else header
+        return text.strip() if scheme in ("bearer", "oauth") else header
     if "access_token=" in request.query_text or "oauth_token=" in request.query_text:
         return request.query("access_token") or request.query("oauth_token")
     return ""

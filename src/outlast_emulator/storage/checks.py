@@ -37,7 +37,7 @@ def claimed(headers: dict[str, str], document: dict[str, Any] | None = None) -> 
 
 def check(content: Content, claims: Claims) -> None:
     """400 if the bytes are not those that were meant."""
-    if claims.md5 and base64.b64decode(claims.md5) != content.md5:
+    if claims.md5 and binascii.a2b_base64(claims.md5) != content.md5:
         found = base64.b64encode(content.md5).decode()
         raise ApiError(
             400, "invalid", f'Provided MD5 hash "{claims.md5}" doesn\'t match calculated MD5 hash "{found}".'

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from outlast_emulator.errors import ApiError, invalid, not_implemented, required
 from outlast_emulator.request import Request, parse_json
 from outlast_emulator.response import Response, answer
-from outlast_emulator.storage import checks, multipart
+from outlast_emulator.storage import checks, masks, multipart
 from outlast_emulator.storage.buckets import Bucket
 from outlast_emulator.storage.conditions import NONE, Conditions, asked
 from outlast_emulator.storage.contents import Content
@@ -65,16 +65,24 @@ class JsonUpload:
 
     def _insert_multipart(self, request: Request) -> Response:
         boundary = multipart.boundary_of(request.headers.get("content-type", ""))
-        parts = iter(multipart.Parts(request.body, boundary))
+        if isinstance(request.body, MemoryBody):
+            text = request.text()
+            found = multipart.two_parts(text, boundary)
+            if found is not None:
+                metadata, headers, data = found
+                plan = self._plan(request, self._described(metadata, headers))
+                return self._stored(request, plan, self._storage.contents.small(data))
+            request.body = MemoryBody(text)
+        return self._insert_parts(request, iter(multipart.Parts(request.body, boundary)))
+
+    def _insert_parts(self, request: Request, parts: Iterator[tuple[dict[str, str], Iterator[bytes]]]) -> Response:
+        """The same as it arrives."""
         _, pieces = next(parts, ({}, iter(())))
-        document = parse_json(b"".join(pieces))
-        self._emulator.check_body(METHOD, document)
-        found = next(parts, None)
-        if found is None:
+        metadata = b"".join(pieces)
+        headers, pieces = next(parts, (None, iter(())))
+        document = self._described(metadata, headers or {})
+        if headers is None:
             raise ApiError(400, "badContent", "Missing media part in a multipart upload.")
-        headers, pieces = found
-        if "contentType" not in document and headers.get("content-type"):
-            document["contentType"] = headers["content-type"]
         plan = self._plan(request, document)
         sink = self._storage.contents.receive()
         try:
@@ -84,6 +92,14 @@ class JsonUpload:
             sink.drop()
             raise
         return self._stored(request, plan, sink.finish())
+
+    def _described(self, metadata: bytes, headers: dict[str, str]) -> dict[str, Any]:
+        """The object as the first part has it, checked; a type that only the second part names is taken from there."""
+        document = parse_json(metadata)
+        self._emulator.check_body(METHOD, document)
+        if "contentType" not in document and headers.get("content-type"):
+            document["contentType"] = headers["content-type"]
+        return document
 
     def _received(self, request: Request) -> Content:
         sink = self._storage.contents.receive()
@@ -139,7 +155,9 @@ class JsonUpload:
             conditions.check(old.generation if old else 0, old.metageneration if old else 0)
 
     def _stored(self, request: Request, plan: Plan, content: Content) -> Response:
-        return answer(object_resource(self._put(request, plan, content), self._emulator.url))
+        stored = self._put(request, plan, content)
+        wanted = masks.names(request.query("fields"))
+        return answer(object_resource(stored, self._emulator.url, wanted, plan.fields))
 
     def _put(self, request: Request, plan: Plan, content: Content) -> Stored:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,11 @@ DEPTH_MAX = 32
 def cut(document: Any, mask_text: str) -> Any:
     """What of the document is asked for; 400 if the mask is malformed."""
     return _cut(document, _parsed(mask_text))
+
+
+def names(mask_text: str) -> Collection[str]:
+    """The outermost names that are asked for; (): no mask, so all of them."""
+    return _parsed(mask_text) if mask_text else ()
 
 
 def _cut(value: Any, mask: Mask) -> Any:

@@ -23,6 +23,32 @@ def boundary_of(content_type: str) -> bytes:
     return (found[1] or found[2]).strip("'").encode("latin-1")
 
 
+def two_parts(text: bytes, boundary: bytes) -> tuple[bytes, dict[str, str], bytes] | None:
+    """A body that is all here: its first part, and headers and bytes of its second.
+
+    None: it is not written as nearly all of them are, with CR LF everywhere and no word before the first part; `Parts` tells.
+    """
+    between = b"\r\n--" + boundary
+    if not text.startswith(between[2:]):
+        return None
+    first = _part(text, len(between) - 2, between)
+    second = _part(text, first[2], between) if first is not None else None
+    if first is None or second is None:
+        return None
+    lines = [line.partition(":") for line in second[0].decode("latin-1").split("\r\n")[1:]]
+    return first[1], {name.strip().lower(): value.strip() for name, _, value in lines}, second[1]
+
+
+def _part(text: bytes, at: int, between: bytes) -> tuple[bytes, bytes, int] | None:
+    """The headers and the bytes of the part whose mark ends at `at`, and where the next mark ends."""
+    begins = text.find(b"\r\n\r\n", at)
+    ends = text.find(between, begins + 2)  # an empty part may share its line end with its headers
+    head = text[at:begins]
+    if begins < 0 or ends < 0 or head[:2] not in (b"", b"\r\n") or head.count(b"\n") != head.count(b"\r\n"):
+        return None
+    return head, text[begins + 4 : ends], ends + len(between)
+
+
 class Parts:
     """Reads a body part by part: `for headers, pieces in parts`. The pieces of a part must be read before the next part."""
 

@@ -49,7 +49,7 @@ METADATA_BYTES_MAX = 8 << 10
 
 
 def settable(document: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: document[name] for name in names if document.get(name) is not None}
+    return {name: value for name, value in document.items() if value is not None and name in names}
 
 
 def patched(fields: dict[str, Any], change: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
