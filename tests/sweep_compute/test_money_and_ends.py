@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
+from outlast.agent.sweep_terms import AHEAD_SECONDS
+from outlast.folder.bills import Bills
 from tests.sweep_compute.sweeper import Sweeper, chain
 from tests.waiting import until
 
@@ -40,6 +44,35 @@ def test_a_sweep_that_runs_out_of_money_ends_by_itself_and_goes_on_with_more(swe
     rows = sweeper.rows("lr")
     assert sorted(rows) == list(range(1, 6)) and {row.launch for row in rows.values()} == {1, 2}
     assert all(rows[cell] == row for cell, row in done.items()), "what was done is not done again"
+
+
+@pytest.mark.soak
+def test_a_machine_that_is_cut_off_is_gone_before_what_it_has_paid_for_is_over(sweeper: Sweeper) -> None:
+    sweeper.user.write("train.py", "pass\n")
+    limit = usd_per_hour(sweeper) * 900 / 3600
+    said = sweeper.sweep("lr", {"seed": 1, "waits": True}, "--parallel", "1", "--max-cost", f"{limit:.6f}")
+    assert said.code == 0, said.err
+    until(lambda: sweeper.has_saved("lr", 1), "something is saved")
+    bills, store = Bills(sweeper.folder("lr")), sweeper.folder("lr").store
+    launch_id = sweeper.launch("lr").id
+
+    def ahead_seconds() -> float:
+        return bills.of_launch(launch_id)[0].until - store.now()
+
+    until(lambda: ahead_seconds() <= AHEAD_SECONDS, "what was paid for its preparations is given back")
+    (machine,) = sweeper.machines()
+    sweeper.post("machines/cut", instance=machine["instance"], cut=True)
+    paid_until = bills.of_launch(launch_id)[0].until
+    until(lambda: [one["pid"] for one in sweeper.machines()] != [machine["pid"]], "it has left")
+    assert store.now() <= paid_until
+    until(lambda: len(bills.of_launch(launch_id)) == 2, "the next one pays")
+    first, second = bills.of_launch(launch_id)
+    assert first.until <= paid_until and second.began_at >= first.began_at
+    sweeper.let_go()
+    assert sweeper.wait_for_end("lr")["state"] == "succeeded"
+    sweeper.wait_until_nothing_is_paid_for()
+    assert sweeper.usd_of_machines() <= sweeper.billed_usd("lr") <= limit
+    assert len(sweeper.cell("lr", 1).attempts) == 2
 
 
 def test_more_machines_than_its_money_pays_for_are_refused(sweeper: Sweeper) -> None:
