@@ -123,14 +123,7 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     directory = code.directory
     target = SHELL if asked.shell else parse_target(asked.target, directory)
     name = asked.name or ("shell" if asked.shell else name_of_target(asked.target))
-    where = world.engine(asked.on or ENGINE_DEFAULT)
-    if asked.container.run and not where.capabilities.contained:
-        from outlast.jobs.contain_local import check_container, inside
-        from outlast.jobs.study import check_beside
-
-        check_container(world, asked, where)
-        check_beside(asked.cells)
-        where = inside(where)
+    where = _where(world, asked)
     checked = check(world, asked, here, directory)
     source = choose_source(world, asked.from_job, continue_steps=asked.continue_steps)
     prepared = shipped.prepared if shipped else _prepared(world, asked)
@@ -187,6 +180,19 @@ def plan(world: World, asked: Asked, *, shipped: Plan | None = None, on_progress
     spec, image = contain(world, spec, asked, checked.engine, home.store, directory, packed, equipment, on_progress)
     notes = (*checked.notes, *_label_notes(spec), *_python_notes(spec, checked.image_python))
     return Plan(spec, home, packed, asked, prune, prepared, equipment, checked.secrets, given, notes, image or made)
+
+
+def _where(world: World, asked: Asked) -> Engine:
+    """The engine, or what it is from inside a container that is to run on it."""
+    engine = world.engine(asked.on or ENGINE_DEFAULT)
+    if not asked.container.run or engine.capabilities.contained:
+        return engine
+    from outlast.jobs.contain_local import check_container, inside
+    from outlast.jobs.study import check_beside
+
+    check_container(world, asked, engine)
+    check_beside(asked.cells)
+    return inside(engine)
 
 
 def _label_notes(spec: Spec) -> tuple[str, ...]:
