@@ -65,7 +65,8 @@ def too_dear(head: Head, rent: Rent, now: float) -> str:
 
 
 def reached(rent: Rent) -> str:
-    return f"its limit of ${rent.max_cost_usd or 0.0:,.2f} is reached"
+    usd = rent.max_cost_usd or 0.0
+    return f"its limit of ${usd:,.2f} is reached" if usd >= 0.01 else f"its limit of ${usd:.3g} is reached"
 
 
 def _paid(head: Head, now: float) -> list[tuple[Attempt, float]]:
