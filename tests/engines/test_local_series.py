@@ -12,6 +12,7 @@ import pytest
 from outlast.engines.engine import Launch
 from outlast.engines.local.engine import LocalEngine
 from outlast.engines.local.machines import LINGER_SECONDS, Machine, Machines
+from outlast.host import files
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.host.process import Process
 from outlast.host.series import pair
@@ -146,3 +147,34 @@ def test_directories_of_a_row_of_machines_are_removed_when_nobody_waits_any_more
     narrow.let_go(rest[1])
     until(lambda: ended(engine, rest[1]), "it is over")
     until(lambda: not os.listdir(gone.path.parent.parent), "nothing is left")
+
+
+@pytest.mark.parametrize("size", [100, 2 * files.SMALL_BYTES_MAX])
+def test_what_a_machine_leaves_is_removed_at_once_if_it_is_large_and_later_if_it_is_not(
+    narrow: Place, size: int
+) -> None:
+    engine, first, rest = queue(narrow, "wait", 2)
+    gone = machine_of(narrow, first)
+    gone.work.mkdir(exist_ok=True)
+    (gone.work / "model").write_bytes(bytes(size))
+    narrow.let_go(first)
+    until(lambda: running(engine, rest[0]), "the second one runs, and a third one waits")
+    assert (gone.work / "model").exists() is (size == 100)
+    for launch in rest:
+        until(partial(running, engine, launch), "its turn")
+        narrow.let_go(launch)
+    until(lambda: not os.listdir(gone.path.parent.parent), "nothing is left")
+
+
+def test_much_is_many_files_or_large_ones_and_what_is_not_there_is_little(tmp_path: Path) -> None:
+    some = tmp_path / "some"
+    (some / "below").mkdir(parents=True)
+    (some / "below" / "link").symlink_to("/")
+    assert files.is_small([some, tmp_path / "none", some / "below" / "link"])
+    for number in range(files.SMALL_ENTRIES_MAX):
+        (some / "below" / str(number)).touch()
+    assert not files.is_small([some])
+    large = tmp_path / "large"
+    large.mkdir()
+    (large / "one").write_bytes(bytes(files.SMALL_BYTES_MAX + 1))
+    assert not files.is_small([large])

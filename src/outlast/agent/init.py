@@ -287,8 +287,10 @@ class Init:
         self._ended_trainer = True
         self._clear()
         files.put_json(self.paths.left, {"done": done, "spare": spare} if spare else {"done": done})
-        for path in (self.paths.work, self.paths.run, self.paths.taken, self.paths.spool):
-            files.remove(path)
+        left = (self.paths.work, self.paths.run, self.paths.taken, self.paths.spool)
+        if not self._series or not files.is_small(left):  # whoever started this one removes the rest, when there is time
+            for path in left:
+                files.remove(path)
         self.exit_code = EXIT_LEFT
 
     def _die(self) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from outlast.spec.plain_file import read_plain
 
 READ_BYTES_MAX = 64 << 20
 """No record of ours is a fraction of it."""
+
+SMALL_ENTRIES_MAX = 64
+SMALL_BYTES_MAX = 256 << 10
 
 NO_FILE = frozenset(
     (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL, errno.EFBIG, errno.ENAMETOOLONG)
@@ -178,6 +182,27 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def is_small(paths: Iterable[Path]) -> bool:
+    """Whether in all these directories together there is next to nothing; one that is not there has nothing."""
+    entries, size = 0, 0
+    waiting = [os.fspath(path) for path in paths if not os.path.islink(path)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as found:
+                for entry in found:
+                    entries += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        size += entry.stat(follow_symlinks=False).st_size
+                    if entries > SMALL_ENTRIES_MAX or size > SMALL_BYTES_MAX:
+                        return False
+        except OSError as error:
+            if error.errno not in NO_FILE:
+                return False
+    return True
 
 
 def tree_bytes(path: Path) -> int:

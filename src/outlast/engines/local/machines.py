@@ -161,7 +161,7 @@ def log_tail(directory: MachineDir) -> str:
 
 
 def is_bulky(path: Path) -> bool:
-    return (path / "work").exists() or (path / "run").exists()
+    return not files.is_small([path])
 
 
 def bury(path: Path, trash: Path) -> int | None:

@@ -35,6 +35,7 @@ ORPHAN_SECONDS = 1.0
 GRAVES_MAX = 2000
 """So many launches that are over may have their machines' last small files on disk at most."""
 
+DIG_SECONDS = 0.05
 TELL_SECONDS = 0.5
 CLEAN_SECONDS_MAX = 5.0
 
@@ -86,7 +87,9 @@ class Supervisor:
                 self._dig()
             lingering = self.machines.dismiss(self.clock.monotonic())
             wait = wait if lingering is None else min(wait, lingering)
-            if self.lives or self.queue:
+            if self._graves and not self.queue:
+                wait = 0.0
+            if self.lives or self.queue or self._graves:
                 idle_since = self.clock.monotonic()
             elif self.clock.monotonic() - idle_since >= self.idle_seconds and self.goes():
                 return
@@ -226,8 +229,11 @@ class Supervisor:
         del self.lives[life.id]
         self._give_back(life)
         self.books.close(life.id, life.end or End())
-        self._graves.append(life)
-        if len(self._graves) >= GRAVES_MAX or life.bulky():
+        if life.bulky():
+            self._remove(life)
+        else:
+            self._graves.append(life)
+        if len(self._graves) > GRAVES_MAX:
             self._dig()
 
     def _give_back(self, life: Life) -> None:
@@ -236,11 +242,15 @@ class Supervisor:
 
     def _dig(self) -> None:
         """Directories of machines are removed when nobody waits for one, or a heap of them is there: while jobs come in
-        a row, the next one is more urgent, and some file systems are slow to create where much was just deleted."""
-        for life in self._graves:
-            life.bury()
-            self._watch(life)
-        self._graves.clear()
+        a row, the next one is more urgent, and some file systems are slow to create where much was just deleted.
+        Not all at once: machines that end meanwhile wait."""
+        until = self.clock.monotonic() + DIG_SECONDS
+        while self._graves and self.clock.monotonic() < until:
+            self._remove(self._graves.pop())
+
+    def _remove(self, life: Life) -> None:
+        life.bury()
+        self._watch(life)
 
     def _reap(self) -> None:
         while True:
