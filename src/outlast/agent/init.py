@@ -63,7 +63,16 @@ def run(directory: Path, boot: Callable[[Path], int], follower: Follower | None 
         following = follower.following() if follower is not None and agent is not None else None
         if following is None:
             return code
+        _pass_on(paths.reserve, MachineDir(following).reserve)
         directory = following
+
+
+def _pass_on(reserve: Path, to: Path) -> None:
+    """It is the same for every machine; one that was used up is made anew."""
+    try:
+        os.replace(reserve, to)
+    except OSError:
+        return
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 
@@ -25,7 +26,7 @@ class Process:
 
     @classmethod
     def me(cls) -> Process:
-        return cls(os.getpid(), system.start_time(os.getpid()), system.boot_id())
+        return _of_this(os.getpid())
 
     @classmethod
     def read(cls, document: object) -> Process | None:
@@ -49,3 +50,9 @@ class Process:
     def send(self, number: int) -> bool:
         """False: it is gone. Never reaches another process that got its number."""
         return self.boot == system.boot_id() and system.send(self.pid, self.began, number)
+
+
+@functools.lru_cache(maxsize=1)
+def _of_this(pid: int) -> Process:
+    """Asked once in a process, and anew after a fork."""
+    return Process(pid, system.start_time(pid), system.boot_id())
