@@ -75,6 +75,8 @@ def ignored_by_git(repository: Path, text: str, paths: list[str]) -> list[bool]:
 @example(["***/b"], ["a/b", "b"])
 @example(["\ufeffa"], ["a"])
 @example(["a\r"], ["a"])
+@example(["*[z-a]*"], ["[z]", "a"])
+@example(["*[!z-a]"], ["[z]", "a"])
 def test_the_same_paths_are_left_out_as_by_git(repository: Path, patterns: list[str], paths: list[str]) -> None:
     text = "\n".join(patterns) + "\n"
     ours = Ignores([Ignore(text.encode())])

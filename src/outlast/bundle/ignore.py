@@ -174,11 +174,11 @@ def _bracket(glob: bytes, at: int) -> tuple[bytes, int] | None:
             high, at = _member(glob, at + 1)
         if not low or not high:
             return None
-        if low <= high:
-            members += re.escape(low) + b"-" + re.escape(high)
+        # Of `z-a` git has compared `z` before it sees that it is a range, and one without an end.
+        members += re.escape(low) + b"-" + re.escape(max(low, high))
     if negated:
         return b"[^/" + members + b"]", at + 1
-    return (b"(?!/)[" + members + b"]" if members else b"(?!)"), at + 1
+    return b"(?!/)[" + members + b"]", at + 1
 
 
 def _member(glob: bytes, at: int) -> tuple[bytes, int]:
