@@ -13,6 +13,7 @@ from tests.bad_input.surroundings import assert_nothing_runs, wait_for
 from tests.bad_input.template import FAILED, SUCCEEDED, Copy, bundle_of, manifest_of, pack_of
 from tests.cli.user import Said, User, end_processes
 
+NOT_FOUND = 3
 STORE_ERROR = 6
 FEW = ("missing", "empty", "truncated", "a pickle", "wrong types", "a newer format", "a foreign field", "huge numbers")
 """Enough for records that the same code reads: head is spoilt in all ways."""
@@ -73,6 +74,16 @@ def test_a_command_that_needs_a_damaged_record_names_it_and_changes_nothing(
         if command in NEEDED_BY[record]:
             assert_refused(said, f"jobs/{folder.name}/{record}")
     assert contents(folder) == before
+
+
+def test_a_job_without_spec_and_head_is_half_a_submit_to_every_command(owner: User, copy: Copy) -> None:
+    folder = copy(FAILED)
+    for path in [*folder.glob("spec.json*"), *folder.glob("head.json*")]:
+        path.unlink()
+    for command in ({*COMMANDS} - {"run"}) | {"sync"}:
+        said = owner.outlast(*COMMANDS.get(command, [command]), folder.name)
+        assert_plain(said)
+        assert said.code == NOT_FOUND and f"outlast run --job-id {folder.name}" in said.err, (command, said.err)
 
 
 def test_damaged_jobs_are_listed_as_such_and_hide_no_other(owner: User, copy: Copy) -> None:

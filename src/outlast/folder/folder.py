@@ -118,11 +118,21 @@ class Folder:
         try:
             return self.read_head()
         except KeyMissing:
-            raise NotFound(
-                f"job `{self.job}` was never submitted completely",
-                state="no machine was started, nothing is being spent",
-                hint=f"`outlast run --job-id {self.job} ...` submits it again",
-            ) from None
+            raise self._half() from None
+
+    def existing_spec(self) -> Spec:
+        """The same of the spec."""
+        try:
+            return self.read_spec()
+        except KeyMissing:
+            raise self._half() from None
+
+    def _half(self) -> NotFound:
+        return NotFound(
+            f"job `{self.job}` was never submitted completely",
+            state="no machine was started, nothing is being spent",
+            hint=f"`outlast run --job-id {self.job} ...` submits it again",
+        )
 
     def requests(self, launch: int) -> Iterator[Request]:
         """The wishes for one launch. Those for other launches are not ours to obey."""

@@ -29,7 +29,7 @@ class Job:
         return self.folder.url
 
     def spec(self) -> Spec:
-        return self.folder.read_spec()
+        return self.folder.existing_spec()
 
 
 def command_line(spec: Spec, record: LaunchRecord) -> str:

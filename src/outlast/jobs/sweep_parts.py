@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlast.errors import Damaged, KeyMissing, NewerFormat, UsageError
+from outlast.errors import Damaged, NewerFormat, NotFound, UsageError
 from outlast.folder.cell import CellFolder
 from outlast.folder.layout import cell_id
 from outlast.folder.records import SweepLaunch
@@ -29,7 +29,7 @@ def is_sweep(job: Job) -> bool:
     """A job whose spec is damaged still has its files."""
     try:
         return job.spec().cells is not None
-    except (Damaged, NewerFormat, KeyMissing):
+    except (Damaged, NewerFormat, NotFound):
         return False
 
 

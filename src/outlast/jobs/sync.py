@@ -47,7 +47,7 @@ class Syncing:
         self.job = job
         self.directory = directory
         self.restart = restart
-        self.spec = job.folder.read_spec()
+        self.spec = job.spec()
         self.beside = [Path(one) for one in self.spec.provenance.beside]
         head = job.folder.existing_head().head
         self._check(self.spec, head)

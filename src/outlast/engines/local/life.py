@@ -70,6 +70,9 @@ class Life:
         self.buried: list[int] = []
         """Processes that remove directories."""
 
+        self._untidy = False
+        """A machine of it died, and could not clear up after itself."""
+
     @property
     def id(self) -> str:
         return self.order.launch.id
@@ -123,6 +126,7 @@ class Life:
         for number, _, directory in self.paths.machine_dirs(self.id):
             rank = self.ranks[number]
             if directory != found[number]:
+                self._untidy = True
                 rank.remains.append(directory)
                 continue
             rank.machine = machines.adopt(directory, self.clock.monotonic())
@@ -195,6 +199,7 @@ class Life:
         done = directory.left_done()
         up = directory.up.exists()
         if done is None:
+            self._untidy = True
             rank.remains.append(directory)
         short = lived_seconds < SHORT_LIFE_SECONDS
         rank.next = replace(
@@ -262,12 +267,14 @@ class Life:
         rank.sweep_at = now + _doubled(SWEEP_SECONDS, rank.sweeps) if rank.remains else 0.0
 
     def bulky(self) -> bool:
-        """More is left of it than a few small files: a machine that died could not clear up after itself."""
-        return any(machines.is_bulky(directory.path) for _, _, directory in self.paths.machine_dirs(self.id))
+        """More is left of it than a few small files."""
+        return self._untidy and any(
+            machines.is_bulky(directory.path) for _, _, directory in self.paths.machine_dirs(self.id)
+        )
 
     def bury(self) -> None:
         """Removes all that is left on disk, when it is over."""
-        for _, _, directory in self.paths.machine_dirs(self.id):
+        for _, _, directory in self.paths.machine_dirs(self.id) if self._untidy else ():
             self._bury(directory)
         files.remove_tree(self.paths.machines / self.id)
 
