@@ -10,7 +10,6 @@ from outlast.folder.bills import Bills
 from outlast.folder.sweep_records import Bill
 from outlast.jobs.asked import Asked
 from outlast.jobs.audit import Verdict, audit
-from outlast.jobs.dismiss import idle_machines
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
 from outlast.jobs.plan import plan
@@ -72,7 +71,7 @@ def test_whoever_looks_and_may_sends_it_away_and_its_bill_ends(trapped: Trapped)
     assert "sent away" in said and "`outlast init`" in said, said
     until(lambda: trapped.alive() == ["0"], "it has gone, and is not made again")
     assert trapped.bill().until >= before, "it was paid for until now"
-    assert idle_machines(trapped.job.folder, 1) == frozenset(), "and no longer"
+    assert Bills(trapped.job.folder).idle(1) == frozenset(), "and no longer"
     assert "sent away" not in look(trapped.member.world, trapped.job).why
 
 

@@ -10,9 +10,9 @@ from outlast.dataclass import dataclass
 from outlast.engines.engine import Auditor, Found, home_digest
 from outlast.engines.registry import auditors
 from outlast.errors import Denied, KeyMissing, OutlastError
+from outlast.folder.bills import Bills
 from outlast.folder.home import Home
 from outlast.folder.records import Head
-from outlast.jobs.dismiss import idle_machines
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
 
@@ -154,7 +154,7 @@ class _Judge:
         """A machine's name ends with its rank."""
         key = (home.url, head.job)
         if key not in self._idle:
-            self._idle[key] = idle_machines(home.folder(head.job), head.launch)
+            self._idle[key] = Bills(home.folder(head.job)).idle(head.launch)
         rank = found.name.rpartition("-")[2]
         return any(one.partition("-")[0] == rank for one in self._idle[key])
 
@@ -201,7 +201,7 @@ def _send_away(world: World, home: Home, found: Found) -> None:
 
     status = look(world, Job.of(home, found.job))
     rank = found.name.rpartition("-")[2]
-    left = idle_machines(home.folder(found.job), status.launch.launch)
+    left = Bills(home.folder(found.job)).idle(status.launch.launch)
     if any(one.partition("-")[0] == rank for one in left):
         raise Denied(status.why or "it could not be sent away")
 

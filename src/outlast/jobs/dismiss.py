@@ -5,7 +5,6 @@ They lack the right since an older `outlast init` gave their account none. They 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -19,16 +18,8 @@ from outlast.jobs.job import Job, as_launch
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
 
-_IDLE = re.compile(r"(\d{1,6}-\d{1,9})-spare")
 GONE_SECONDS = 60.0
 """From the word to the end of its machine: a shutdown is given thirty."""
-
-
-def idle_machines(folder: Folder, launch: int) -> frozenset[str]:
-    """`RANK-NUMBER` of each that has said so, and whom nobody has sent away since."""
-    before = folder.keys.boots(launch)
-    names = (entry.key[len(before) :] for entry in folder.store.list(before))
-    return frozenset(found[1] for name in names if (found := _IDLE.fullmatch(name)))
 
 
 def dismiss_idle(world: World, job: Job, record: LaunchRecord, spec: Spec, state: LaunchState) -> LaunchState:
