@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -283,8 +283,7 @@ def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop, monkeyp
     assert points == KILL_POINTS
     for point in range(points):
         again = wanted(laptop, f"again-{point}")
-        verb: Callable[[object], object] = lambda world, again=again: evaluate(world, of, again)  # type: ignore[misc] # noqa: E731
-        assert killed_at(laptop.world(), verb, point) == -1
+        assert killed_at(laptop.world(), partial(evaluate, trained=of, wanted=again), point) == -1
         job = evaluate(laptop.world(), of, again).job
         assert wait(laptop.world(), job).state == "succeeded"
         assert result_in(of, job).metrics["weight"] == 6.0

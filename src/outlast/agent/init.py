@@ -297,7 +297,7 @@ class Init:
         self._clear()
         files.put_json(self.paths.left, {"done": done, "spare": spare} if spare else {"done": done})
         left = (self.paths.work, self.paths.run, self.paths.taken, self.paths.spool)
-        # Of a large one, whoever started this one removes the rest, when there is time.
+        # In a series, whoever started this one removes the little that is left, when there is time.
         if not self._series or not files.is_small(left):
             for path in left:
                 files.remove(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from random import Random
 from typing import Any, cast
@@ -44,68 +44,13 @@ from outlast.testing.simulation.schedule import Actor, Schedule
 from outlast.testing.simulation.store import Cut, SimulatedStore, Weather
 from outlast.testing.simulation.sweep_bench import SimulatedBench
 from outlast.testing.simulation.sweep_meter import RENTED, USD_PER_HOUR, Meter
+from outlast.testing.simulation.sweep_options import SweepOptions
 
 SWEEP = "lr"
 POLL_SECONDS = 1.0
 GRACE_SECONDS = 75.0
 LOOK_SECONDS = 5.0
-WEATHER_PAID_MAX = 0.02
 FAULTS = ("die", "die", "kill agent", "notice", "zombie", "cut", "cut and die", "starve")
-
-
-@dataclass
-class SweepOptions:
-    seed: int
-    workers: int
-    cells: int
-    cell_seconds: float
-    bad: frozenset[int]
-    """Cells whose script fails."""
-
-    fault_seconds: float
-    weather: float
-    stop_at: float | None
-    share_seconds: float | None = None
-    """So long each worker's machines may be paid for; None: no sum limits that."""
-
-    resumes: bool = False
-    """Once it was stopped; machines of its first launch may wake up later."""
-
-    refused: bool = False
-    """Machines may not leave their group: they stay, and are paid for."""
-
-    @classmethod
-    def draw(cls, seed: int) -> SweepOptions:
-        random = Random(f"sweep {seed}")
-        cells = random.randint(1, 14)
-        drawn = cls(
-            seed,
-            workers=random.randint(1, 5),
-            cells=cells,
-            cell_seconds=random.choice([1.0, 20.0, 120.0]),
-            bad=frozenset(cell for cell in range(1, cells + 1) if random.random() < 0.15),
-            fault_seconds=random.uniform(60.0, 900.0),
-            weather=random.choice([0.0, 0.02, 0.1]),
-            stop_at=random.uniform(5.0, 600.0) if random.random() < 0.25 else None,
-            share_seconds=random.choice([None, None, 600.0, 1200.0]),
-            resumes=random.random() < 0.7,
-            refused=random.random() < 0.2,
-        )
-        # What a worker holds back for its end is no match for a home that leaves one request of ten without an answer.
-        return drawn if drawn.share_seconds is None else replace(drawn, weather=min(drawn.weather, WEATHER_PAID_MAX))
-
-    @classmethod
-    def draw_poor(cls, seed: int) -> SweepOptions:
-        """Whose money is spent before its cells are done, more often than not."""
-        random = Random(f"poor {seed}")
-        return replace(
-            cls.draw(seed),
-            cells=random.randint(1, 25),
-            cell_seconds=random.choice([20.0, 120.0, 300.0]),
-            share_seconds=random.choice([300.0, 600.0, 1200.0]),
-            weather=random.choice([0.0, WEATHER_PAID_MAX]),
-            refused=random.random() < 0.3,
-        )
 
 
 @dataclass
