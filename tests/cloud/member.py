@@ -129,12 +129,6 @@ class Member:
     def runs_in_a_subnetwork(self) -> None:
         self._submitted(network="regions/us-central1/subnetworks/default")
 
-    def drills(self) -> None:
-        launch = self._launched()
-        engine = ComputeEngine(self.world.clock)
-        assert engine.preempt(launch, notice_seconds=0)
-        assert engine.preempt(launch, notice_seconds=30)
-
     def refills(self) -> None:
         """A sweep's group from which the last machine was sent away."""
         launch = self._launched()

@@ -80,7 +80,6 @@ NEEDED: dict[Act, tuple[str, ...]] = {
     Member.looks_from_inside: ("compute.routers.list",),
     Member.looks_at_vertex: ("serviceusage.quotas.get",),
     Member.lets_the_project_pay: ("serviceusage.services.use",),
-    Member.drills: ("compute.instances.reset", "compute.instances.simulateMaintenanceEvent"),
     Member.refills: ("compute.instanceGroupManagers.update",),
     Member.removes_leaks: ("compute.disks.delete", "compute.instances.delete", "compute.zoneOperations.get"),
     Member.builds: (
