@@ -186,6 +186,16 @@ def test_a_laptop_whose_clock_is_off_by_a_day_sees_the_same_job(
         assert row["state"] == "succeeded"
         assert abs(row["submitted_at"] - SYSTEM.now() - skew_seconds) < 600
         assert row["goodput"]["training"] < 60
+        emulator.call("POST", "/_emulator/clock", {"skew_seconds": skew_seconds + 7200})
+        for command in (
+            ["jobs"],
+            ["show", "skewed"],
+            ["checkpoints", "skewed"],
+            ["prune", "--older-than", "1h", "--dry-run"],
+        ):
+            assert " 2 h ago" in user.outlast(*command).out, (
+                "ages are by the clock of the home, whatever this laptop's says"
+            )
     finally:
         emulator.call("POST", "/_emulator/clock", {"skew_seconds": 0})
 

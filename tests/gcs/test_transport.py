@@ -10,7 +10,7 @@ from outlast.errors import Denied, StoreUnavailable, UsageError
 from outlast.google.auth.credentials import Anonymous, Token
 from outlast.google.endpoints import GOOGLE
 from outlast.google.errors import ApiError
-from outlast.google.transport import RETRY_SECONDS, UNSENT_SECONDS, Transport
+from outlast.google.transport import RETRY_SECONDS, UNSENT_SECONDS, Transport, read_date
 from outlast.google.wire import NoAnswer, Request
 from tests.gcs.wires import LOST, UNSENT, HandClock, Reply, ScriptedWire, ok, refused
 
@@ -78,6 +78,16 @@ def test_a_server_that_says_when_is_not_asked_before(asked: str, seconds: float)
     transport.call(ASKED)
     assert clock.slept[0] >= seconds
     assert clock.slept[0] <= max(seconds, 0.5)
+
+
+def test_what_time_it_is_there_is_what_the_last_answer_said() -> None:
+    """A machine on which an image is made is no leak because this laptop's calendar is a day ahead."""
+    transport, _, clock = transport_over(ok(date="Sun, 15 Nov 2026 10:00:00 GMT"))
+    assert transport.now() == clock.now(), "nobody has answered yet"
+    transport.call(ASKED)
+    clock.wall += 86400
+    clock.pass_by(7)
+    assert transport.now() == read_date("Sun, 15 Nov 2026 10:00:07 GMT")
 
 
 def test_a_server_that_asks_for_more_time_than_there_is_is_not_waited_for() -> None:

@@ -50,7 +50,7 @@ def command(project: str, fix: bool, home: str | None, as_json: bool) -> int:
     if as_json:
         put_json(_document(found))
     else:
-        _print(found, world.clock.now())
+        _print(found, found.now)
     if found.removed:
         say(f"removed {', '.join(f'{item.found.kind} `{item.found.name}`' for item in found.removed)}")
     say(_words(found))

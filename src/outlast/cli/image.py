@@ -121,7 +121,7 @@ def list_command(as_json: bool, **flags: Any) -> int:
     if as_json:
         put_json([_row(one) for one in found])
         return EXIT_DONE
-    _print(found, world.clock.now(), put)
+    _print(found, images.imager.now(), put)
     if not found:
         say("there is no image yet; `outlast image build FAMILY --requirements FILE` makes one")
     return EXIT_DONE
@@ -155,7 +155,7 @@ def prune_command(family: str, keep: int, dry_run: bool, yes: bool, as_json: boo
         if as_json:
             put_json([_row(one) for one in found])
         else:
-            _print(found, world.clock.now(), put)
+            _print(found, images.imager.now(), put)
         say(f"{count(len(found), 'image')} would be deleted" if found else "nothing to delete")
         return EXIT_DONE
     return _delete(world, images, found, yes=yes, as_json=as_json)
@@ -194,7 +194,7 @@ def _say_made(made: MadeImage, seconds: float, *, as_json: bool) -> int:
 
 def _delete(world: World, images: Images, found: list[Needed], *, yes: bool, as_json: bool) -> int:
     if not yes:
-        _print(found, world.clock.now(), say)
+        _print(found, images.imager.now(), say)
     total = sum(one.image.bytes for one in found)
     if not confirmed(f"delete {count(len(found), 'image')}, {size(total)}", yes=yes):
         say("nothing was deleted")

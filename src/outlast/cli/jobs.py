@@ -41,6 +41,7 @@ def command(
         return watch_jobs(
             lambda: list_all_jobs(world, home=home, running=running, labels=wanted, name=name),
             world.clock,
+            world.now_at,
             as_json=as_json,
             limit=limit,
         )

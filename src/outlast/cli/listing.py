@@ -15,6 +15,9 @@ from outlast.errors import EXIT_DONE
 if TYPE_CHECKING:
     from outlast.jobs.remembered import Listed
 
+NowAt = Callable[[str], float]
+"""What time it is in the home in which this folder lies: what it says of times is by that clock."""
+
 LIMIT_DEFAULT = 50
 """How many a person is shown at once."""
 
@@ -55,7 +58,7 @@ def list_all(
         put_raw(one.raw for one in (jobs[:limit] if limit else jobs))
     elif jobs:
         shown_ones = newest(jobs, LIMIT_DEFAULT if limit is None else limit)
-        _print([one.row() for one in shown_ones], world.clock.now())
+        _print([one.row() for one in shown_ones], world.now_at)
         if len(shown_ones) < len(jobs):
             say(
                 f"and {len(jobs) - len(shown_ones):,} that ended before; `outlast jobs --limit 0` lists all {len(jobs):,}"
@@ -78,18 +81,19 @@ def put_raw(rows: Iterable[bytes]) -> None:
     sys.stdout.flush()
 
 
-def _print(rows: Sequence[Mapping[str, Any]], now: float) -> None:
-    put("\n".join(table_lines(rows, now)))
+def _print(rows: Sequence[Mapping[str, Any]], now_at: NowAt) -> None:
+    put("\n".join(table_lines(rows, now_at)))
 
 
-def table_lines(rows: Sequence[Mapping[str, Any]], now: float) -> list[str]:
+def table_lines(rows: Sequence[Mapping[str, Any]], now_at: NowAt) -> list[str]:
     """The header, and a line for each. The counts of sweeps are said in as many words as there is room for."""
+    ages = [age(row["submitted_at"], now_at(row["folder"])) for row in rows]
     with_cost = any(row.get("cost_usd") or row.get("usd_per_hour") for row in rows)  # nobody rents: nobody asks
     header, right = (HEADER_WITH_COST, NUMBERS_WITH_COST) if with_cost else (HEADER, NUMBERS)
     room = width(sys.stdout)
     words = _COUNTS[0]
     for words in _COUNTS:
-        cells = [_cells(row, now, words, with_cost=with_cost) for row in rows]
+        cells = [_cells(row, ago, words, with_cost=with_cost) for row, ago in zip(rows, ages, strict=True)]
         if room is None or _narrowest(header, cells) <= room:
             break
     whole = (*right, header.index("STATE"), header.index("SUBMITTED"))
@@ -105,14 +109,14 @@ def _narrowest(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths[:-1]) + min(widths[-1], TARGET_WIDTH_ENOUGH) + len(GAP) * (len(header) - 1)
 
 
-def _cells(row: Mapping[str, Any], now: float, words: Counted, *, with_cost: bool) -> list[str]:
+def _cells(row: Mapping[str, Any], ago: str, words: Counted, *, with_cost: bool) -> list[str]:
     step = "" if row["step"] is None else f"{row['step']:,}"
     return [
         row["job"],
         row["state"],
         words(row["cells"]) if row.get("cells") else step,
         f"{row['attempts']:,}",
-        age(row["submitted_at"], now),
+        ago,
         row["engine"] or "",
         *((money(row.get("cost_usd") or 0.0),) if with_cost else ()),
         _target(row),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,7 +72,7 @@ def command(older_than: float, keep_jobs: bool, dry_run: bool, yes: bool, home: 
     _tell_apart(world, found)
     items = [item for one in found for item in one.items] + [item for item, _ in local]
     if not as_json:
-        _print(items, world.clock.now())
+        _print(items, world.now_at)
     if dry_run or not items:
         return _end(items, dry_run, as_json, "nothing to prune" if not items else "nothing was removed")
     if not confirmed(f"remove {size(sum(item.bytes for item in items))}", yes=yes):
@@ -120,10 +120,13 @@ def _tell_apart(world: World, found: Sequence[Found]) -> None:
             )
 
 
-def _print(items: Sequence[Item], now: float) -> None:
+def _print(items: Sequence[Item], now_at: Callable[[str], float]) -> None:
     jobs = sorted((item for item in items if item.kind == "job"), key=lambda item: -item.bytes)
     if jobs:
-        rows = [[item.name, item.state, age(item.ended_at, now), size(item.bytes)] for item in jobs[:JOBS_SHOWN_MAX]]
+        rows = [
+            [item.name, item.state, age(item.ended_at, now_at(item.home)), size(item.bytes)]
+            for item in jobs[:JOBS_SHOWN_MAX]
+        ]
         for line in render(("JOB", "STATE", "ENDED", "SIZE"), rows, width=width(sys.stdout), right=(3,)):
             put(line)
         if len(jobs) > JOBS_SHOWN_MAX:

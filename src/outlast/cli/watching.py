@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from outlast.cli.listing import newest, table_lines
+from outlast.cli.listing import NowAt, newest, table_lines
 from outlast.cli.terminal import paint
 from outlast.clock import Clock
 from outlast.errors import EXIT_DONE
@@ -25,11 +25,11 @@ CHROME_LINES = 3
 Look = Callable[[], Sequence["Listed"]]
 
 
-def watch_jobs(look: Look, clock: Clock, *, as_json: bool, limit: int | None) -> int:
+def watch_jobs(look: Look, clock: Clock, now_at: NowAt, *, as_json: bool, limit: int | None) -> int:
     """Until `q`, Ctrl-C, or nobody reads any more."""
     try:
         if sys.stdout.isatty() and not as_json:
-            _redraw(look, clock, limit)
+            _redraw(look, now_at, limit)
         else:
             _stream(look, clock, as_json)
     except KeyboardInterrupt:
@@ -37,13 +37,13 @@ def watch_jobs(look: Look, clock: Clock, *, as_json: bool, limit: int | None) ->
     return EXIT_DONE
 
 
-def _redraw(look: Look, clock: Clock, limit: int | None) -> None:
+def _redraw(look: Look, now_at: NowAt, limit: int | None) -> None:
     with _screen() as wait:
         while True:
             jobs = look()
             size = shutil.get_terminal_size()
             room = max(1, size.lines - CHROME_LINES)
-            lines = table_lines([one.row() for one in newest(jobs, limit or room)[:room]], clock.now())
+            lines = table_lines([one.row() for one in newest(jobs, limit or room)[:room]], now_at)
             more = f", {len(jobs) - len(lines) + 1:,} more" if len(jobs) >= len(lines) else ""
             foot = paint(f"{len(jobs):,} jobs{more}; every {REDRAWN_SECONDS:.0f} s; q ends", "dim", sys.stdout)
             shown = lines if jobs else ["no job is like that yet"]

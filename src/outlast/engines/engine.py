@@ -116,6 +116,10 @@ class Found:
 class Auditor(Protocol):
     """What is at a provider, whoever made it."""
 
+    def now(self) -> float:
+        """The provider's time, once it has answered: `made_at` and `until_at` are by its clock."""
+        ...
+
     def found(self) -> Iterator[Found]: ...
 
     def remove(self, found: Found) -> None:

@@ -65,6 +65,10 @@ class KeptImage:
 
 
 class Imager(Protocol):
+    def now(self) -> float:
+        """The provider's time, once it has answered: images are dated by its clock."""
+        ...
+
     def build(self, recipe: Recipe, place: Place, say: Say) -> MadeImage:
         """Returns when the image is there and its builder is gone; whoever fails or is interrupted leaves no builder."""
         ...

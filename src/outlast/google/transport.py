@@ -68,6 +68,7 @@ class Transport:
         self._environ = environ
         self._retry_seconds = retry_seconds
         self._given = credentials
+        self._dated = ("", 0.0)
         self._begin()
 
     def _begin(self) -> None:
@@ -120,6 +121,7 @@ class Transport:
                     raise
                 failed = error
             else:
+                self._dated = (answer.headers.get("date", ""), self._clock.monotonic())
                 observe(answer)
                 if uncertain:
                     answer = replace(answer, uncertain=True)
@@ -140,6 +142,12 @@ class Transport:
                 raise failed
             self._clock.sleep(min(left, max(wait_least, self._delay(tries))))
             tries += 1
+
+    def now(self) -> float:
+        """The time there by the last answer, which is what its documents are dated by; before the first one, this machine's."""
+        text, heard_at = self._dated
+        date = read_date(text)
+        return date + self._clock.monotonic() - heard_at if date else self._clock.now()
 
     def pause(self, tries: int) -> None:
         """Before one more try, of a caller that counts them itself."""

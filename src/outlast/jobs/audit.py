@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from outlast.dataclass import dataclass
@@ -52,6 +52,9 @@ class Judged:
 @dataclass
 class Audit:
     project: str
+    now: float
+    """By the clock of who was asked: what is there is dated by it."""
+
     items: list[Judged] = field(default_factory=list)
     away: dict[str, str] = field(default_factory=dict)
     """Homes that could not be read, and why."""
@@ -82,11 +85,12 @@ def audit(world: World, project: str = "", home: str | None = None, *, fix: bool
 
 
 def _look(world: World, project: str, home: str | None) -> Audit:
-    result = Audit(project)
+    result = Audit(project, world.clock.now())
     homes = {home_digest(one.url): one for one in world.homes(home)}
     for engine, auditor in auditors(project, world.environ).items():
         found = list(auditor.found())
-        judge = _Judge(world, homes)
+        judge = _Judge(world, homes, auditor.now)
+        result.now = auditor.now()
         judged = [(one, *judge.judge(one)) for one in found]
         result.items += [Judged(engine, one, verdict, why, one.name in judge.trapped) for one, verdict, why in judged]
         result.away |= judge.away
@@ -96,9 +100,10 @@ def _look(world: World, project: str, home: str | None) -> Audit:
 class _Judge:
     """Reads each job's head once."""
 
-    def __init__(self, world: World, homes: Mapping[str, Home]) -> None:
+    def __init__(self, world: World, homes: Mapping[str, Home], now: Callable[[], float]) -> None:
         self.world = world
         self.homes = homes
+        self.now = now
         self.away: dict[str, str] = {}
         self._heads: dict[tuple[str, str], Head | None] = {}
         self.trapped: set[str] = set()
@@ -111,7 +116,7 @@ class _Judge:
             return Verdict.KEPT, "until it is deleted"
         free = found.kind == "template"
         if found.until_at:
-            over = self.world.clock.now() > found.until_at
+            over = self.now() > found.until_at
             return (Verdict.LEAK, "an image was made on it") if over else (Verdict.NEEDED, "an image is made on it")
         if not found.launch:
             return Verdict.LEAK, "it names no launch"

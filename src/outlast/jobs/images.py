@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class Images:
         self.settings = settings_of(world, flags)
         self.catalog: Catalog = catalog()
 
-    @property
+    @cached_property
     def imager(self) -> Imager:
         return IMAGERS[ENGINE](self.settings["project"], self.world.environ, self.world.clock)
 

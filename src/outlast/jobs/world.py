@@ -81,6 +81,16 @@ class World:
             self._homes[url] = Home(self.open_store(url), self.random)
         return self._homes[url]
 
+    def now_at(self, url: str) -> float:
+        """For people to read: what time it is in the home in which this lies; this machine's, if that home is away."""
+        for home in self._homes.values():
+            if url == home.url or url.startswith(f"{home.url}/"):
+                try:
+                    return home.store.now()
+                except (StoreError, Denied):
+                    break
+        return self.clock.now()
+
     def prepare_home(self, url: str | None, project: str, region: str) -> Prepared:
         """What must be there before the first write: a bucket is made, unless all this is a rehearsal."""
         from outlast.store.registry import prepare

@@ -45,6 +45,9 @@ class ComputeAuditor:
         transport = connect(self._environ)
         return ComputeClient(transport, project_of(self._project, self._environ, transport))
 
+    def now(self) -> float:
+        return self.client.transport.now()
+
     def found(self) -> Iterator[Found]:
         try:
             yield from map(_group, self.client.aggregated("instanceGroupManagers", names.MARK))

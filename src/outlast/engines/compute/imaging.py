@@ -65,6 +65,9 @@ class ComputeImager:
 
             return self._made(nonce, family, (zone,), start, say, f"of job {launch.job}'s machine")
 
+    def now(self) -> float:
+        return self.client.transport.now()
+
     def images(self) -> Iterator[KeptImage]:
         with told(f"images of project `{self.client.project}`"):
             found = [_kept(one, self.client.project) for one in self.client.list_images(names.MARK)]
@@ -87,7 +90,7 @@ class ComputeImager:
             say(f"builder `{bodies.builder_name(nonce)}` in `{zone}`")
             heard = self._wait(nonce, zone, family, say)
             python = heard.get("environment", "").strip()
-            name = f"{family}-{datetime.fromtimestamp(self.clock.now(), timezone.utc):%Y%m%d-%H%M%S}"
+            name = f"{family}-{datetime.fromtimestamp(self.now(), timezone.utc):%Y%m%d-%H%M%S}"
             say(f"saving its disk as image `{name}`")
             disk = f"projects/{self.client.project}/zones/{zone}/disks/{bodies.builder_name(nonce)}"
             self._publish(name, bodies.image(name, family, disk, python=python, description=description))

@@ -46,6 +46,9 @@ class VertexAuditor:
     def project(self) -> str:
         return project_of(self._given, self._environ, self.transport)
 
+    def now(self) -> float:
+        return self.transport.now()
+
     def found(self) -> Iterator[Found]:
         """Where the API is off there is nothing."""
         try:

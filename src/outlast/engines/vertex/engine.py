@@ -250,7 +250,7 @@ class VertexEngine:
     def _silent(self, launch: Launch, living: list[CustomJob], boots: Boots) -> str:
         """What keeps a container from counting its boot in the home, by what Cloud Logging has of it: it cannot tell us otherwise."""
         for one in living:
-            quiet_seconds = self.clock.now() - one.started_at
+            quiet_seconds = self.transport.now() - one.started_at
             patience_seconds = max(QUIET_SECONDS * self._time_scale(), QUIET_SECONDS_MIN)
             if one.phase is Phase.RUNNING and one.rank not in boots.newest and quiet_seconds > patience_seconds:
                 return last_words(self.transport, rented_of(launch).project, one, lines=1)
@@ -274,14 +274,14 @@ class VertexEngine:
             if claims.up(one.rank, boots.newest.get(one.rank, 0)) == one.claim:
                 continue
             silent = not one.document.get("error")
-            if silent and self.clock.now() - one.ended_at < ERROR_SECONDS * self._time_scale():
+            if silent and self.transport.now() - one.ended_at < ERROR_SECONDS * self._time_scale():
                 return LaunchState(Condition.WAITING, "for word from Vertex AI why it has given up")
             internal = [other for other in everything if other.phase is Phase.FAILED and other.code == INTERNAL]
             hopeless = not boots.up and len(internal) >= INTERNAL_MAX
             if one.code not in LATER or hopeless:
                 words = last_words(self.transport, rented_of(launch).project, one)
                 return LaunchState(Condition.BOOT_FAILED, words)
-            left = one.ended_at + AGAIN_SECONDS * self._time_scale() - self.clock.now()
+            left = one.ended_at + AGAIN_SECONDS * self._time_scale() - self.transport.now()
             if left > 0:
                 said = f"for capacity in `{region_of(launch)}`: {one.message}; Vertex AI is asked again in {left:.0f} s"
                 return LaunchState(Condition.WAITING, said, lacks_capacity=True)
