@@ -180,9 +180,10 @@ class Ours(Client):
     def up_small(self, source: Path) -> None:
         from outlast.store.store import Upload
 
-        self.store.upload_many(
-            [Upload(f"small/{path.name}", lambda path=path: [path.read_bytes()]) for path in source.iterdir()]
-        )
+        def upload_of(path: Path) -> Upload:
+            return Upload(f"small/{path.name}", lambda: [path.read_bytes()])
+
+        self.store.upload_many([upload_of(path) for path in source.iterdir()])
 
     def down_small(self, target: Path) -> None:
         names = [f"{number:04}" for number in range(SMALL_COUNT)]
@@ -243,8 +244,7 @@ class Obstore(Client):
         from obstore.store import GCSStore
 
         self.obstore = obstore
-        options = {"allow_http": True}
-        self.store = GCSStore(BUCKET, base_url=url, bearer_token="fake", client_options=options)  # type: ignore[call-arg]
+        self.store = GCSStore(BUCKET, base_url=url, bearer_token="fake", client_options={"allow_http": True})
 
     def up_large(self, source: Path) -> None:
         _hash_file(source, "md5")

@@ -10,7 +10,7 @@ import ctypes
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def rows(scratch: Path, mebibytes: int = MEBIBYTES) -> Iterator[Row]:
     size = mebibytes << 20
     each = size // TENSORS // 4
     chance = numpy.random.default_rng(1)
-    contenders = {
+    contenders: dict[str, Callable[[], float]] = {
         "copy": Copy(size),
         "numpy": Save(scratch / "numpy", [chance.random(each, dtype=numpy.float32) for _ in range(TENSORS)]),
         "torch": Save(scratch / "torch", [torch.rand(each) for _ in range(TENSORS)]),

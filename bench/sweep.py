@@ -44,7 +44,7 @@ def expand() -> Iterator[Row]:
     """From the document to a list of all cells; both sides make dicts of four keys."""
     from outlast.spec.sweep.expand import expansion
 
-    document = {
+    document: dict[str, list[object]] = {
         "learning_rate": [x / 10 for x in range(10)],
         "depth": list(range(10)),
         "act": list("abcdefghij"),

@@ -135,7 +135,7 @@ def test_no_job_to_stop_is_a_usage_error(user: User) -> None:
     assert user.outlast("stop").code == 2
 
 
-HOSTILE = {
+HOSTILE: dict[str, str | bytes] = {
     "quote": "a'b\"c`d",
     "shell": "$(touch canary); touch canary | touch canary",
     "newline": "a\nerror: all is lost\nhint: `rm -rf ~`",

@@ -83,11 +83,11 @@ class User:
             **changes,
         }
 
-    def outlast(self, *args: str | bytes, cwd: Path | None = None, **changes: str) -> Said:
+    def outlast(self, *args: str | bytes, cwd: Path | str | None = None, **changes: str) -> Said:
         """Each command is a program that is started the first time; afterwards a process that has been forked."""
         command = args[0] if args else ""
         if command in _STARTED and self.become is None:
-            code, out, err = forked.run(args, cwd or self.work, self.environ(**changes), SECONDS_MAX)
+            code, out, err = forked.run(args, Path(cwd or self.work), self.environ(**changes), SECONDS_MAX)
             return Said(code, out.decode(errors="replace"), err.decode(errors="replace"), out)
         _STARTED.add(command)
         done = subprocess.run(

@@ -59,7 +59,7 @@ BY_TURNS: dict[str, tuple[object, object]] = {
 }
 """The others, by the digits in base two of thirty seeds, which have five."""
 
-FAULTS = (
+FAULTS: tuple[dict[str, Any], ...] = (
     {"method": "compute.regionInstanceGroupManagers.insert", "kind": "error", "status": 503, "times": 2},
     {"method": "compute.regionInstanceGroupManagers.insert", "kind": "lost", "times": 1},
     {"method": "compute.regionInstanceTemplates.insert", "kind": "lost", "times": 1},

@@ -104,10 +104,10 @@ def _archive(executable: str) -> bytes:
         placed = _placed(executable)
         if placed != "usr/bin/python3":
             archive.addfile(_entry("usr/bin/python3", tarfile.SYMTYPE, 0o777, link=f"/{placed}"))
-        for path in sorted(stdlib.rglob("*")):
-            inside = path.relative_to(stdlib).parts
-            if not LEFT_OUT & set(inside) and path.is_file() and path.suffix != ".a":
-                _file(archive, str(path), _placed(str(path)))
+        for module in sorted(stdlib.rglob("*")):
+            inside = module.relative_to(stdlib).parts
+            if not LEFT_OUT & set(inside) and module.is_file() and module.suffix != ".a":
+                _file(archive, str(module), _placed(str(module)))
     return made.getvalue()
 
 

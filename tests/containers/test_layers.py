@@ -95,7 +95,11 @@ def test_a_file_that_grew_while_it_was_read_makes_no_layer() -> None:
 
 
 def test_packages_in_a_layer_are_what_an_installation_puts_on_a_disk(tmp_path: Path) -> None:
-    files = {"tool/__init__.py": "x = 1\n" * 5000, "tool/data.bin": bytes(range(256)) * 9000, "tool/empty.py": ""}
+    files: dict[str, str | bytes] = {
+        "tool/__init__.py": "x = 1\n" * 5000,
+        "tool/data.bin": bytes(range(256)) * 9000,
+        "tool/empty.py": "",
+    }
     packed = make_wheel(tmp_path, "tool", files=files, entry_points="[console_scripts]\ntool = tool:main\n")
     on_disk = Site(tmp_path / "opt/outlast/environment", "3.11", "python3")
     inside = _LayerSite(EnvironmentManifest("3.11", "linux-x86_64", ()))

@@ -13,6 +13,7 @@ import pytest
 from outlast.bundle.dataset import unpack as unpack_module
 from outlast.bundle.dataset.listing import PIECE_BYTES
 from outlast.bundle.dataset.push import push
+from outlast.bundle.unpack import write_pieces
 from outlast.clock import SYSTEM
 from outlast.engines.local.engine import LocalEngine
 from outlast.errors import OutlastError
@@ -25,6 +26,7 @@ from outlast.machine.datasets import Datasets
 from outlast.spec.spec import Dataset, Machine, Provenance, Spec, Target, TargetKind
 from outlast.store.directory import DirectoryStore
 from outlast.store.registry import open_store
+from outlast.store.store import Store
 from outlast.testing.crash import killed_at
 from tests.data.material import back, contents, make, many, noise
 
@@ -68,7 +70,7 @@ def test_a_push_killed_at_any_write_goes_on_where_it_was(tmp_path: Path) -> None
 
 
 def die_at(number: int) -> Callable[..., None]:
-    real, count = unpack_module.write_pieces, [0]
+    real, count = write_pieces, [0]
 
     def write(handle: int, pieces: Iterable[bytes]) -> None:
         if count[0] == number:
@@ -94,7 +96,7 @@ def spec_with(dataset: Dataset) -> Spec:
     )
 
 
-def placed(store: DirectoryStore, cache: Path, digest: str) -> Path:
+def placed(store: Store, cache: Path, digest: str) -> Path:
     datasets = Datasets(store, cache, open_store, SYSTEM, lambda text: None)
     return Path(datasets.environment(spec_with(Dataset(digest=digest)))["OUTLAST_DATASET"])
 

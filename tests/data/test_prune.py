@@ -79,7 +79,8 @@ def test_a_push_relies_on_nothing_that_a_prune_removes_at_the_same_moment(
     store = world.home().store
     root = many(tmp_path / "data", 20)
     push(store, root, cache=world.cache_dir)
-    real, done = push_verb.push, []
+    real = push
+    done: list[bool] = []
 
     def pushed_then_pruned(*args: Any, **more: Any) -> object:
         found = real(*args, **more)

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+from typing import Any
 
 import pytest
 
@@ -96,7 +97,8 @@ def test_a_rewrite_to_another_class_takes_several_calls_with_a_token(emulator: R
     emulator.put(bucket, "source", data)
     path = f"{bucket}/o/source/rewriteTo/b/{bucket}/o/it?maxBytesRewrittenPerCall={1024 * 1024}"
     body: dict[str, object] = {"storageClass": "NEARLINE"}
-    token, calls, found = "", 0, {}
+    token, calls = "", 0
+    found: dict[str, Any] = {}
     while not found.get("done"):
         found = _post(emulator, path + (f"&rewriteToken={token}" if token else ""), body).json()
         calls += 1

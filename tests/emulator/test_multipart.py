@@ -20,7 +20,7 @@ DATA = st.lists(
 class Pieces:
     """A body that arrives as somebody else likes."""
 
-    length = None
+    length: int | None = None
 
     def __init__(self, data: bytes, sizes: list[int]) -> None:
         self._data = data

@@ -158,7 +158,7 @@ def test_a_token_with_too_small_a_scope_cannot_write(emulator: Running, bucket: 
 def _frozen(token: str) -> Any:
     """A token as it is, that nobody renews."""
 
-    class Frozen(google.auth.credentials.Credentials):  # type: ignore[misc,no-any-unimported]
+    class Frozen(google.auth.credentials.Credentials):
         def refresh(self, request: Any) -> None:
             raise RefreshError("not renewed")
 

@@ -18,8 +18,7 @@ LARGE = random.Random(2).randbytes(20 << 20)
 
 @pytest.fixture
 def store(emulator: Running, bucket: str) -> GCSStore:
-    options = {"allow_http": True}
-    return GCSStore(bucket, base_url=emulator.url, bearer_token="fake", client_options=options)
+    return GCSStore(bucket, base_url=emulator.url, bearer_token="fake", client_options={"allow_http": True})
 
 
 def test_objects_are_created_once_and_read_whole_and_in_parts(store: GCSStore) -> None:

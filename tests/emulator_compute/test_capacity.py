@@ -10,7 +10,10 @@ from tests.emulator_compute.conftest import PROJECT, REGION, ZONE, Api, body
 
 HERE = f"zones/{ZONE}/instances"
 SPOT = {"provisioningModel": "SPOT"}
-GPUS = {"machineType": f"zones/{ZONE}/machineTypes/g2-standard-8", "scheduling": {"onHostMaintenance": "TERMINATE"}}
+GPUS: dict[str, Any] = {
+    "machineType": f"zones/{ZONE}/machineTypes/g2-standard-8",
+    "scheduling": {"onHostMaintenance": "TERMINATE"},
+}
 
 
 def failed(api: Api, **more: Any) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Yard:
         exits: list[str] = []
         ready = threading.Event()
         machine = self.host.boot(
-            Boot(f"m{number}", disk, metadata, api_port, **more), lambda: (ready.wait(), exits.append(machine.ended))[0]
+            Boot(f"m{number}", disk, metadata, api_port, **more), lambda: (ready.wait(), exits.append(machine.ended))[1]
         )
         ready.set()
         return Booted(machine, metadata, exits)

@@ -131,7 +131,7 @@ def test_many_may_wait_and_the_state_of_each_is_found_at_once(place: Place, monk
     until(lambda: not os.listdir(local_dir(place).incoming), "all are queued")
     listed: list[object] = []
     listdir = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda path=".": listed.append(path) or listdir(path))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(os, "listdir", lambda path=".": listed.append(path) or listdir(path))
     assert all(engine.state(launch).condition is Condition.WAITING for launch in launches[::15])
     assert {Path(str(path)).name for path in listed} <= {launch.id for launch in launches}
     monkeypatch.undo()

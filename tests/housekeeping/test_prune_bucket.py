@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -84,7 +85,7 @@ def test_a_submit_at_the_same_moment_is_whole(cloud_user: CloudUser, tmp_path: P
     delete(cloud_user.world(), cloud_user.finished("old"))
     random = Random(seed)
     turns = Turns([random.randrange(1, 12) for _ in range(8)])
-    worlds = [cloud_user.world(lambda store, who=who: Stepping(store, turns, who)) for who in (0, 1)]
+    worlds = [cloud_user.world(partial(Stepping, turns=turns, who=who)) for who in (0, 1)]
     turns.run((lambda: submit(worlds[0], cloud_user.asked("new")), lambda: pruning(worlds[1])))
     assert turns.errors == [None, None]
     spec = cloud_user.job("new").folder.read_spec()

@@ -6,6 +6,7 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,6 +27,7 @@ from outlast.jobs.prune import find_unneeded, prune
 from outlast.jobs.resume import resume
 from outlast.jobs.settle import lacks
 from outlast.jobs.submit import submit
+from outlast.jobs.survey import reach_of
 from outlast.jobs.world import World
 from tests.housekeeping.interleaving import Stepping, Turns
 from tests.housekeeping.user import DAY, User
@@ -67,8 +69,8 @@ class Scene:
         shutil.copytree(self._kept, self._user_dir)
         turns = Turns(schedule[1:])
         who = (0, 1) if schedule[0] == 0 else (1, 0)
-        worlds = [self._user.world(lambda store, one=one: Stepping(store, turns, who[one])) for one in (0, 1)]
-        programs = [lambda one=one: self._programs[one](worlds[one]) for one in (0, 1)]
+        worlds = [self._user.world(partial(Stepping, turns=turns, who=who[one])) for one in (0, 1)]
+        programs = [partial(self._programs[one], worlds[one]) for one in (0, 1)]
         turns.run((programs[who[0]], programs[who[1]]))
         if who == (1, 0):
             turns.errors.reverse()
@@ -168,14 +170,13 @@ def no_new_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_second_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prune removes by what it found before it condemned."""
-    real = prune_module.reach_of
     walked: list[object] = []
 
-    def reach_of(*args: Any) -> object:
-        walked.append(real(*args))
+    def first_reach_of(*args: Any) -> object:
+        walked.append(reach_of(*args))
         return walked[-2] if len(walked) % 2 == 0 else walked[-1]
 
-    monkeypatch.setattr(prune_module, "reach_of", reach_of)
+    monkeypatch.setattr(prune_module, "reach_of", first_reach_of)
 
 
 @pytest.mark.parametrize("plant", [no_second_look, no_new_names, no_second_walk], ids=lambda plant: plant.__name__)

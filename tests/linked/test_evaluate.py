@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -361,6 +362,7 @@ def test_each_new_checkpoint_is_evaluated_once_also_by_a_follower_that_is_starte
     first = follow_training(laptop.world(), of, wanted(laptop))
     seen = [next(first)]
     gate.unlink()
+    assert isinstance(first, Generator)
     first.close()
     again = list(follow_training(laptop.world(), of, wanted(laptop)))
     assert seen[0].job in [one.job for one in again]

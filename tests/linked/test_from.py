@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -174,7 +175,7 @@ def test_a_submit_killed_at_any_write_can_be_given_again(laptop: Laptop, monkeyp
     assert points == KILL_POINTS
     for point in range(points):
         again = replace(asked, job_id=f"second-{point}")
-        assert killed_at(laptop.world(), lambda world, again=again: submit(world, again), point) == -1
+        assert killed_at(laptop.world(), partial(submit, asked=again), point) == -1
         job = submit(laptop.world(), again).job
         assert wait(laptop.world(), job).state == "succeeded"
         assert end_of(job)["weight"] == 16

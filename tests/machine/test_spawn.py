@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from outlast.host import spawn
-from tests.machine.conftest import Bench, until
+from outlast.testing.engine_place import until
+from tests.machine.conftest import Bench
 
 LOOK = """
 import ctypes, json, os, signal

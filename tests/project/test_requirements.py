@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,7 +66,7 @@ def test_without_the_right_to_install_missing_packages_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(install, "debian_packages", lambda: [MISSING])
-    monkeypatch.setattr(install.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(install, "sudo_is_free", lambda: False)
     install.install_debian()
     assert "surely-missing" in capsys.readouterr().err
@@ -77,8 +79,8 @@ def test_the_services_of_a_package_begin_neither_now_nor_at_the_next_boot(
     monkeypatch.setattr(install, "debian_packages", lambda: [MISSING])
     monkeypatch.setattr(install, "as_root", lambda command: typed.append(" ".join(command)))
     monkeypatch.setattr(install, "SYSTEMD", tmp_path)
-    monkeypatch.setattr(install.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(install.shutil, "which", lambda name, path=None: None if name == MISSING.command else name)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None if name == MISSING.command else name)
     install.install_debian()
     assert typed == [
         "systemctl mask --runtime one.service",

@@ -65,7 +65,7 @@ def test_archives_are_compared_by_their_members_and_not_by_when_they_were_packed
 
 
 def test_an_npz_is_compared_by_its_arrays(sides: tuple[Path, Path]) -> None:
-    w = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+    w: Any = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
     write(sides, "m.npz", zipped({"w.npy": npy(w)}, day=1), zipped({"w.npy": npy(w)}, day=9))
     assert one(sides) == Compared("m.npz", "npz members")
     other = w.copy()
@@ -126,7 +126,8 @@ def test_what_only_looks_like_json_is_compared_by_its_bytes(sides: tuple[Path, P
 
 
 def test_safetensors_are_compared_by_name_wherever_the_tensors_lie(sides: tuple[Path, Path]) -> None:
-    a, b = numpy.ones(4, numpy.float32), numpy.arange(3)
+    a: Any = numpy.ones(4, numpy.float32)
+    b: Any = numpy.arange(3)
     write(sides, "m.safetensors", tensors({"a": a, "b": b}), tensors({"b": b, "a": a}))
     assert one(sides) == Compared("m.safetensors", "safetensors")
     write(sides, "m.safetensors", tensors({"a": a, "b": b}), tensors({"a": a * 2, "b": b}))
@@ -149,7 +150,7 @@ def test_a_damaged_safetensors_file_is_compared_by_its_bytes(sides: tuple[Path, 
 def test_a_tolerance_lets_small_differences_of_arrays_pass_and_reports_the_largest(
     sides: tuple[Path, Path], kind: str
 ) -> None:
-    values = numpy.arange(40_000) % 100
+    values: Any = numpy.arange(40_000) % 100
     left, right = values.astype(kind), values.astype(kind)
     right[33_333] += 1
     write(sides, "a.npy", npy(left), npy(right))
@@ -245,7 +246,8 @@ def test_a_library_checkpoint_counts_without_its_attempt_number_and_time(sides: 
     outputs = [{"path": "m.npz", "bytes": 5, "mode": 420, "kept": "7-8-9"}]
     right.write_bytes(checkpoint(attempt=4, number=7, created_at=99.0, outputs=outputs))
     assert one(sides) == Compared("checkpoint/step-000000000009/checkpoint.json", "checkpoint record")
-    for changed in ({"step": 8}, {"complete": False}, {"outputs": []}):
+    changes: tuple[dict[str, Any], ...] = ({"step": 8}, {"complete": False}, {"outputs": []})
+    for changed in changes:
         right.write_bytes(checkpoint(**changed))
         assert one(sides).difference, changed
 

@@ -17,7 +17,7 @@ from outlast.store.directory import DirectoryStore
 from outlast.store.disk import Disk
 from outlast.store.files import Files
 from outlast.store.generations import Generations
-from outlast.testing import store_contract
+from outlast.testing import store_checks_alone, store_checks_shared, store_contract
 from tests.store.steps import HastyDisk
 from tests.store.test_directory_plain_stopped import PURGE, check_purge, check_replaced
 from tests.store.test_directory_stopped import SCENARIOS, check_killed_writer, check_stopped_writer
@@ -98,7 +98,7 @@ MUTANTS: dict[str, tuple[Patch, Check]] = {
     "a rename instead of a link": (setting(Disk, "link", Disk.rename), stopped("create")),
     "no probing upward": (
         setting(generations, "newest_of", lambda path, low: low or real_newest_of(path, 0)),
-        promise(store_contract.another_handle_sees_every_write_at_once),
+        promise(store_checks_shared.another_handle_sees_every_write_at_once),
     ),
     "only one probe": (
         setting(generations, "newest_of", lambda path, low: low + (real_size_of(f"{path}~{low + 1}") is not None)),
@@ -106,15 +106,15 @@ MUTANTS: dict[str, tuple[Patch, Check]] = {
     ),
     "a hint outlives a purge": (
         setting(Generations, "known", lambda self, path: True),
-        promise(store_contract.a_write_without_condition_wins_and_has_a_new_generation),
+        promise(store_checks_alone.a_write_without_condition_wins_and_has_a_new_generation),
     ),
     "any generation is believed to be there": (
         setting(Generations, "base", believe_any_generation),
-        promise(store_contract.a_write_with_a_condition_needs_the_newest_generation),
+        promise(store_checks_alone.a_write_with_a_condition_needs_the_newest_generation),
     ),
     "deleting unlinks": (
         setting(Generations, "bury", unlink_all),
-        promise(store_contract.what_was_deleted_is_gone_and_its_generations_never_come_back),
+        promise(store_checks_alone.what_was_deleted_is_gone_and_its_generations_never_come_back),
     ),
     "purging begins with the first": (setting(Generations, "purge", purge_from_the_first), purged),
     "purging leaves no mark": (setting(Generations, "purge", unlink_all), purged),
@@ -128,21 +128,21 @@ MUTANTS: dict[str, tuple[Patch, Check]] = {
     ),
     "a tilde is not encoded": (
         setting(paths, "_SPECIAL", re.compile(r"[%\x00-\x1f\x7f]")),
-        promise(store_contract.every_legal_key_is_an_object_of_its_own),
+        promise(store_checks_alone.every_legal_key_is_an_object_of_its_own),
     ),
     "continued names have no sign": (
         setting(paths, "CONTINUATION", ""),
-        promise(store_contract.every_legal_key_is_an_object_of_its_own),
+        promise(store_checks_alone.every_legal_key_is_an_object_of_its_own),
     ),
     "directories sort without their slash": (
         setting(
             walk, "sorted", lambda found, reverse: sorted(found, key=lambda one: one[0].rstrip("/"), reverse=reverse)
         ),
-        promise(store_contract.a_list_is_in_the_order_of_bytes_and_begins_and_ends_where_asked),
+        promise(store_checks_alone.a_list_is_in_the_order_of_bytes_and_begins_and_ends_where_asked),
     ),
     "a tombstone is listed": (
         setting(generations, "_is_deleted", lambda path, generation: False),
-        promise(store_contract.what_was_deleted_is_gone_and_its_generations_never_come_back),
+        promise(store_checks_alone.what_was_deleted_is_gone_and_its_generations_never_come_back),
     ),
 }
 

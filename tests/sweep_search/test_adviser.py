@@ -233,7 +233,7 @@ def stops(
 
 def test_successive_halving_lets_the_best_quarter_go_on(adviser: Adviser) -> None:
     one = adviser(HERE)
-    others = [[[1, number], [4, number], [16, number]] for number in range(1, 8)]
+    others = [[[1.0, number], [4.0, number], [16.0, number]] for number in range(1, 8)]
     assert stops(one, "asha", [[1, 1.5]], others) is None
     assert stops(one, "asha", [[1, 2.5]], others) == 1
     assert stops(one, "asha", [[1, 0.5], [2, 99.0]], others) is None, "2 is no rung"
@@ -246,7 +246,7 @@ def test_successive_halving_lets_the_best_quarter_go_on(adviser: Adviser) -> Non
 
 def test_the_median_ends_the_worse_half(adviser: Adviser) -> None:
     one = adviser(HERE)
-    others = [[[1, number], [4, number]] for number in range(1, 8)]
+    others = [[[1.0, number], [4.0, number]] for number in range(1, 8)]
     assert stops(one, "median", [[4, 3.5]], others) is None
     assert stops(one, "median", [[4, 4.5]], others) == 4
     assert stops(one, "median", [[4, 4.5]], others[:4]) is None, "too few have come to their end"

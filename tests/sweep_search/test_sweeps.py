@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def test_a_search_that_learns_goes_on_whoever_is_killed_and_keeps_what_it_has_ch
         (13, "supervisor"),
         (15, "agent.json"),
     ):
-        until(lambda least=number: len(trials(user)) >= least, f"it never came to trial {number}")
+        until(partial(lambda least: len(trials(user)) >= least, number), f"it never came to trial {number}")
         for cell, params in trials(user).items():
             assert seen.setdefault(cell, params) == params
         kill(user, local, victim)

@@ -40,7 +40,7 @@ def test_in_a_pipe_it_is_a_line_of_json_for_whatever_changes(user: User) -> None
     try:
         assert json.loads(watching.stdout.readline())["job"] == "first"
         assert user.outlast("run", "--job-id", "second", "train.py").code == 0
-        states = []
+        states: list[str] = []
         while not states or states[-1] != "succeeded":
             row = json.loads(watching.stdout.readline())
             assert row["job"] == "second", "what has not changed is not told again"

@@ -128,7 +128,7 @@ def run_script(
 
 def progress(run_dir: Path) -> int:
     try:
-        return int(((run_dir / "progress").read_text().split() or [-1])[0])
+        return int(((run_dir / "progress").read_text().split() or ["-1"])[0])
     except FileNotFoundError:
         return -1
 

@@ -179,7 +179,7 @@ def test_cut_in_every_step_it_ends_bit_for_bit_the_same(tmp_path: Path, kind: st
     ],
 )
 def test_how_many_steps_there_will_be_is_known_where_the_loader_has_a_length(
-    data: Any, limits: dict[str, int], steps: int | None
+    data: Any, limits: dict[str, Any], steps: int | None
 ) -> None:
     assert outlast.batches(data, **limits)._loop.total == steps
 
@@ -273,7 +273,8 @@ def test_an_iterator_that_cannot_begin_anew_is_refused() -> None:
 
 
 def test_an_empty_loader_is_an_error_and_not_an_endless_loop() -> None:
-    for empty in ([], DataLoader(Stream(), batch_size=100, drop_last=True)):
+    loaders: tuple[Any, ...] = ([], DataLoader(Stream(), batch_size=100, drop_last=True))
+    for empty in loaders:
         with pytest.raises(ValueError, match="no batches in epoch 0"):
             list(outlast.batches(empty, total=3))
 

@@ -22,7 +22,7 @@ class Colour(enum.Enum):
     DEEP_BLUE = "b"
 
 
-def train(
+def train(  # type: ignore[no-untyped-def] # as people write it
     learning_rate: float = 0.1,
     epochs: int = 3,
     name: str = "x",

@@ -92,7 +92,7 @@ LEAVES = st.one_of(
     ),
     st.sampled_from([torch.float16, torch.device("cpu"), torch.Size([2, 3])]),
     hnp.arrays(
-        st.sampled_from([np.float32, np.int16, np.bool_, np.complex128]),
+        st.sampled_from([np.dtype(kind) for kind in ("float32", "int16", "bool", "complex128")]),
         hnp.array_shapes(min_dims=0, min_side=0, max_side=3),
     ),
 )

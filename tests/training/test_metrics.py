@@ -78,7 +78,7 @@ def test_what_is_no_number_is_left_out_and_said_once_and_the_rest_is_written(
 def test_the_names_of_the_line_itself_are_not_metrics(tmp_path: Path) -> None:
     with life(tmp_path):
         outlast.log(3, at=5, x=1)
-        outlast.log("three", x=1)
+        outlast.log("three", x=1)  # type: ignore[arg-type]
     assert len(lines(tmp_path)) == 1 and lines(tmp_path)[0]["at"] > 1e9
 
 

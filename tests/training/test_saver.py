@@ -350,15 +350,13 @@ def test_a_notice_that_comes_with_the_last_step_does_not_keep_the_loop_from_its_
 def test_a_last_save_that_fails_still_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from outlast.training import save
-
     def full(*args: Any, **options: Any) -> None:
         raise OSError(28, "No space left on device")
 
     with life(tmp_path):
         loop = outlast.steps(100, outlast.State(a=1), save_every="1h")
         next(loop)
-        monkeypatch.setattr(save.disk, "write_file", full)
+        monkeypatch.setattr("outlast.training.save.disk.write_file", full)
         notice(tmp_path, 60)
         with pytest.raises(outlast.Interrupted):
             next(loop)

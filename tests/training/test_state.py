@@ -92,7 +92,8 @@ def test_a_part_that_contains_itself_is_refused() -> None:
 
 def test_numpy_arrays_are_filled_in_place_or_rebound(tmp_path: Path) -> None:
     save(tmp_path, same=np.arange(3.0), longer=np.arange(5.0), other=np.arange(3.0), locked=np.arange(3.0))
-    same, longer, other, locked = np.zeros(3), np.zeros(3), np.zeros(3, np.float32), np.zeros(3)
+    same, longer, locked = np.zeros(3), np.zeros(3), np.zeros(3)
+    other: Any = np.zeros(3, np.float32)
     locked.flags.writeable = False
     state = restore(tmp_path, same=same, longer=longer, other=other, locked=locked)
     assert state.same is same and same.tolist() == [0, 1, 2]
@@ -148,7 +149,7 @@ def test_objects_nested_in_containers_are_loaded(tmp_path: Path) -> None:
 
 def test_named_tuples_come_back_as_what_they_are(tmp_path: Path) -> None:
     class Moments(typing.NamedTuple):
-        count: int
+        count: int  # type: ignore[assignment] # also the name of a method of tuples
         mean: Any
 
     save(tmp_path, opt=(Moments(3, np.ones(2)), {"x": Moments(4, None)}))

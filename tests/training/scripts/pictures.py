@@ -12,14 +12,14 @@ torch.set_num_threads(1)
 
 
 class Noisy(Dataset):
-    def __len__(self):
+    def __len__(self) -> int:
         return 50
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> torch.Tensor:
         return torch.full((8,), index / 50) + torch.randn(8)
 
 
-def main():
+def main() -> None:
     accumulate = int(sys.argv[1])
     torch.manual_seed(7)
     loader = DataLoader(Noisy(), batch_size=4, shuffle=True, num_workers=2)
