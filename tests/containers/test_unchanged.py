@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +80,57 @@ def test_whatever_changes_is_built(project: User, change: Callable[[User], None]
 
     assert "nothing has changed" not in said.err
     assert said.out != first
+
+
+NO_PARSER = """
+import os, sys
+from outlast.cli import main
+sys.argv[1:] = ["container", "build", "train.py"]
+os._exit = lambda code: (print("click" in sys.modules, flush=True), sys.exit(code))
+main()
+"""
+
+
+def test_a_change_is_built_without_the_words_being_read_again_and_as_if_they_were(project: User) -> None:
+    built_again(project)
+    same_size_same_time(project)
+
+    done = subprocess.run(
+        [sys.executable, "-c", NO_PARSER], cwd=project.work, env=project.environ(), capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    image, is_read = done.stdout.decode().splitlines()
+
+    assert is_read == "False"
+    assert b"pushed 1 layer" in done.stderr
+    assert build(project, "--json").json["image"] == image, "whoever reads them builds the same"
+
+
+@pytest.mark.parametrize(("name", "text"), [("outlast.toml", 'python = "3.99"'), (".calibanconfig.json", "{")])
+def test_settings_that_change_are_read(project: User, name: str, text: str) -> None:
+    built_again(project)
+    project.write(name, text)
+
+    said = project.outlast("container", "build", "train.py")
+
+    assert said.code != 0
+    assert ("3.99" if name == "outlast.toml" else name) in said.err
+
+
+def test_nothing_that_was_begun_in_a_registry_is_left_there(project: User, tmp_path: Path) -> None:
+    with serving(tmp_path / "clean") as clean:
+        place = f"{clean.host}/me"
+        first = built_again(project, OUTLAST_REGISTRY=place)
+        os.utime(project.work / "train.py")
+        touched = build(project, OUTLAST_REGISTRY=place)
+        same_size_same_time(project)
+        changed = build(project, OUTLAST_REGISTRY=place)
+
+        assert "nothing has changed" not in touched.err
+        assert "nothing to push" in touched.err
+        assert first.out == touched.out != changed.out
+        uploads = list((tmp_path / "clean").glob("docker/registry/v2/repositories/**/_uploads/*/startedat"))
+        assert uploads == []
 
 
 def test_an_image_that_is_gone_from_its_registry_is_pushed_again(project: User, tmp_path: Path) -> None:

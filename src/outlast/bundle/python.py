@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -79,6 +77,9 @@ def _asked_for(asked: str, directory: Path, environ: Mapping[str, str]) -> tuple
     for found in on_path:
         if os.path.isabs(found) and os.access(found, os.X_OK) and _answers(found, asked):
             return found, why
+    import shutil
+    import subprocess
+
     uv = shutil.which("uv", path=environ.get("PATH", os.defpath))
     if uv is not None:
         words = [uv, "python", "find", "--no-python-downloads", asked]
@@ -97,6 +98,8 @@ def _pyenv_folders(version: str, environ: Mapping[str, str]) -> list[str]:
 
 def _answers(path: str, version: str) -> bool:
     """A shim may stand for a version that is not there."""
+    import subprocess  # most interpreters are known by files of theirs, and none is started
+
     try:
         done = subprocess.run(
             [path, "-I", "-c", _QUESTION],
@@ -195,6 +198,8 @@ def _ask(path: str, cache: Path | None) -> tuple[str, str]:
     remembered = _recall(cache)
     if key in remembered and os.path.exists(remembered[key][1]):
         return remembered[key]
+    import subprocess
+
     try:
         done = subprocess.run(
             [path, "-I", "-c", _QUESTION],

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.container_options import container_flags, containing, image_options, say_image
+from outlast.cli.container_options import container_flags, containing, image_options
 from outlast.cli.environment_options import environment_asked, environment_flags, environment_options
 from outlast.cli.options import cloud_key_option, json_option
-from outlast.cli.progress import shown_progress
 from outlast.cli.setting_option import setting_option
-from outlast.cli.terminal import put, put_json, say
-from outlast.cli.words import count, duration, size
-from outlast.errors import EXIT_DONE, UsageError
+from outlast.errors import UsageError
 
 if TYPE_CHECKING:
     from outlast.jobs.asked import Asked
-    from outlast.jobs.container_build import Made
     from outlast.jobs.world import World
 
 SETTINGS = ("home", "project", "region")
@@ -60,23 +56,12 @@ def build_command(target: str, as_json: bool, **given: Any) -> int:
     Base image, packages, each --dir and the code are layers of their own, named by content: what the registry has is not sent again, and
     the same inputs make the same image on every computer. Printed is its name, `HOST/PATH@sha256:...`.
     """
-    from outlast.cli.container_observer import Observer
-    from outlast.jobs.container_build import build_image
+    from outlast.cli.container_make import make
     from outlast.jobs.world import system_world
 
     world = system_world()
     begun_at = world.clock.monotonic()
-    observer = Observer(sys.argv[1:], given["dirs"])
-    asked = _asked(world, target, given)
-    with shown_progress() as on_progress:
-        made = build_image(world, asked, on_progress)
-    _say_made(made, world.clock.monotonic() - begun_at)
-    if as_json:
-        put_json(_row(made))
-    else:
-        put(made.image.reference)
-        observer.remember(asked, made, f"{made.image.reference}\n")
-    return EXIT_DONE
+    return make(world, _asked(world, target, given), sys.argv[1:], begun_at, as_json=as_json)
 
 
 def _asked(world: World, target: str, given: dict[str, Any]) -> Asked:
@@ -108,29 +93,3 @@ def _asked(world: World, target: str, given: dict[str, Any]) -> Asked:
         shell=not target,
         **environment_asked(settings),
     ).of_image()
-
-
-def _say_made(made: Made, seconds: float) -> None:
-    from outlast.cli.environment_options import say_equipment
-
-    if made.packed is not None and made.equipment is not None:
-        say(f"Packed {count(made.packed.files, 'file')}, {size(made.packed.bytes)}")
-        for one in made.packed.left_out:
-            say(f"  left out `{one.path}`, {size(one.bytes)}: {one.why}")
-        say_equipment(made.equipment)
-    say_image(made.image)
-    say(f"  in {duration(seconds)}")
-
-
-def _row(made: Made) -> dict[str, Any]:
-    built = made.image.built
-    return {
-        "image": made.image.reference,
-        "digest": built.digest if built else None,
-        "base": built.base if built else None,
-        "layers": built.layers if built else None,
-        "pushed_layers": built.pushed_layers if built else 0,
-        "pushed_bytes": built.pushed_bytes if built else 0,
-        "bundle": made.packed.digest if made.packed else None,
-        "environment": made.equipment.environment.digest if made.equipment and made.equipment.environment else None,
-    }

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 looked: list[tuple[list[str], list[str], Stamps | None, int]] = []
 """Whoever builds after all need not look again: (roots, files, their stamps, when)."""
 
+before: list[dict[str, Any]] = []
+"""Nor read the words of the command, if whatever gives them their meaning is as it was."""
+
 
 def build_again(arguments: list[str]) -> int | None:
     """The exit code; None: it must be built, as far as anybody can tell."""
@@ -31,6 +34,9 @@ def build_again(arguments: list[str]) -> int | None:
         begun_ns = int(SYSTEM.now() * 1e9)
         stamps = stamps_of(known["roots"], known["files"])
         looked.append((known["roots"], known["files"], stamps, begun_ns))
+        meant = known.get("before")
+        if meant and [*(stamps_of((), meant["settings"]) or ())] == meant["settings_stamps"]:
+            before.append(meant)
         later = stamps_of((), known["files_later"])
         if stamps is None or later is None or [stamps[0], later[0]] != known["digests"] or not _is_there(known):
             return None
@@ -42,6 +48,23 @@ def build_again(arguments: list[str]) -> int | None:
     sys.stderr.write("".join(f"{line}\n" for line in (*lines, f"  in {milliseconds:.0f} ms: nothing has changed")))
     sys.stdout.write(out)
     return EXIT_DONE
+
+
+def build_changed(arguments: list[str]) -> int | None:
+    """The same command with other files, without its words being read again; None: they must be."""
+    if not before:
+        return None
+    from contextlib import closing
+
+    from outlast.container.ahead import Ahead
+
+    known = before.pop()
+    base = known["base"]
+    # Most of what follows is imports: the registry is asked meanwhile.
+    with closing(Ahead(known["host"], known["path"], tuple(base) if base else None, os.environ)) as registry:
+        from outlast.cli.container_make import make_again
+
+        return make_again(known["asked"], arguments, registry)
 
 
 def _known(arguments: list[str]) -> dict[str, Any]:

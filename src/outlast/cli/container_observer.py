@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlast.cli.container_again import looked
 from outlast.clock import SYSTEM
+from outlast.container.build import TAG_SECONDS, is_here
 from outlast.container.kept import Kept
 from outlast.container.unchanged import COMMANDS, SETTLED_NS, command_key, stamps_of
 from outlast.spec.user_dir import user_path
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from outlast.jobs.container_build import Made
 
 SETTINGS_FILES = ("outlast.toml", "pyproject.toml", ".gitignore", ".outlastignore", ".git/index", ".git/info/exclude")
+MEANING_FILES = ("outlast.toml", "pyproject.toml", ".git/HEAD")
+"""A repository's top is as far as settings are looked for."""
+
+CALIBAN = ".calibanconfig.json"
+ASKED = (
+    *("target", "directory", "extra_dirs", "name", "home", "project", "region", "shell"),
+    *("python", "requirements", "extras", "setup"),
+)
 DECLARATIONS = ("requirements.txt", "pyproject.toml", "setup.py", "setup.cfg")
 NAME_BYTES_MAX = 1000
 ELSEWHERE = (b"\n-", b"file:", b"../", b"[tool.uv", b" @ ")
@@ -46,16 +55,67 @@ class Observer:
         _, _, self._stamps, self._begun_ns = known
 
     def remember(self, asked: Asked, made: Made, out: str) -> None:
+        """What says that nothing has changed needs files that have settled; what was asked for needs settings that have."""
+        record = {**self._before(asked, made), **self._unchanged(asked, made, out)}
+        if record:
+            _kept().remember(_name(self._arguments), {"roots": self._roots, "files": self._files, **record})
+
+    def _before(self, asked: Asked, made: Made) -> dict[str, Any]:
+        """What the words meant, and where the image went. Empty: the next one must read them."""
+        settings, inputs = _settings_files(), made.image.inputs
+        stamps, known = stamps_of((), settings), asked_record(asked)
+        if inputs is None or known is None or os.path.lexists(CALIBAN):
+            return {}  # that file is told of by whoever reads it
+        if stamps is None or stamps[1] >= self._begun_ns - SETTLED_NS:
+            return {}
+        place, base = inputs.repository, inputs.base
+        is_asked = base.host == place.host and not base.digest and is_here(base.host)
+        return {
+            "before": {
+                "asked": known,
+                "settings": settings,
+                "settings_stamps": [*stamps],
+                "host": place.host,
+                "path": place.path,
+                "base": [base.path, base.wanted] if is_asked else None,
+            }
+        }
+
+    def _unchanged(self, asked: Asked, made: Made, out: str) -> dict[str, Any]:
+        """Empty: stamps do not tell, or not yet."""
         if self._stamps is None or not _serves(asked, made):
-            return
+            return {}
         python = made.equipment.interpreter.path if made.equipment is not None else ""
         files = [python, os.path.realpath(python), os.path.join(os.path.dirname(python), "..", "pyvenv.cfg")]
         later = stamps_of((), files)
         record = _record(made, out)
         if later is None or record is None or max(self._stamps[1], later[1]) >= self._begun_ns - SETTLED_NS:
-            return
-        seen = {"roots": self._roots, "files": self._files, "files_later": files}
-        _kept().remember(_name(self._arguments), {**record, **seen, "digests": [self._stamps[0], later[0]]})
+            return {}
+        return {**record, "files_later": files, "digests": [self._stamps[0], later[0]]}
+
+
+def asked_record(asked: Asked) -> dict[str, Any] | None:
+    """None: something is in it that a record does not hold."""
+    document = {name: getattr(asked, name) for name in ASKED}
+    document["container"] = dict(vars(asked.container))
+    return document if asked_of(document) == asked else None
+
+
+def asked_of(document: dict[str, Any]) -> Asked:
+    from outlast.jobs.asked import Asked
+    from outlast.spec.containing import Containing
+
+    def fields(record: dict[str, Any]) -> dict[str, Any]:
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
+
+    return Asked(**{**fields(document), "container": Containing(**fields(document["container"]))})
+
+
+def _settings_files() -> list[str]:
+    """All that gives a command line its meaning, beside itself and the variables."""
+    found = [os.path.join(parent, name) for parent in _parents(os.getcwd()) for name in MEANING_FILES]
+    found += [str(user_path(os.environ) / name) for name in ("config.toml", "trusted.json")]
+    return [*found, os.path.abspath(CALIBAN)]
 
 
 def _serves(asked: Asked, made: Made) -> bool:
@@ -79,7 +139,6 @@ def _serves(asked: Asked, made: Made) -> bool:
 
 
 def _record(made: Made, out: str) -> dict[str, Any] | None:
-    from outlast.container.build import TAG_SECONDS, is_here
     from outlast.container.reference import parse_reference
 
     built, inputs = made.image.built, made.image.inputs

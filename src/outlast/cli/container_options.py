@@ -9,10 +9,8 @@ import click
 
 from outlast.cli.setting_option import setting_option
 from outlast.cli.terminal import say, shown
-from outlast.cli.words import count, size
 
 if TYPE_CHECKING:
-    from outlast.jobs.containers import Image
     from outlast.jobs.world import World
     from outlast.spec.caliban_config import CalibanConfig
     from outlast.spec.containing import Containing
@@ -112,19 +110,3 @@ def _with_mode(asked: Containing, config: CalibanConfig, *, typed: bool) -> Cont
     if typed or set(asked.apt_packages) != set(config.apt_packages.get(config.default_mode or "cpu", ())):
         packages = asked.apt_packages
     return replace(asked, variant=variant, apt_packages=tuple(sorted(set(packages))))
-
-
-def say_image(image: Image) -> None:
-    for note in image.notes:
-        say(shown(note))
-    built = image.built
-    if built is None:
-        say(f"Image `{shown(image.reference)}`, as it is")
-        return
-    pushed = (
-        f"pushed {count(built.pushed_layers, 'layer')}, {size(built.pushed_bytes)}"
-        if built.pushed_layers
-        else "nothing to push"
-    )
-    say(f"Image `{shown(built.reference)}`: {count(built.layers, 'layer')}, {pushed}")
-    say(f"  on `{shown(built.base)}`{', built just now' if image.built_base else ''}")

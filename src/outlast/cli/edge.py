@@ -78,6 +78,12 @@ def _dispatch(args: list[str]) -> int:
         gc.disable()
 
         return list_all(running="--running" in args, as_json="--json" in args)
+    if args[:2] == ["container", "build"]:
+        from outlast.cli.container_again import build_changed
+
+        known = build_changed(args)
+        if known is not None:
+            return known
     from outlast.cli.app import build
 
     code: object = build().main(args=args, prog_name="outlast", standalone_mode=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from outlast.cli.datasets import say_datasets
-from outlast.cli.environment_options import say_equipment
+from outlast.cli.equipment_words import say_equipment, say_image
 from outlast.cli.machine_words import hourly_words, limit_words, machine_words, rented_words
 from outlast.cli.shell_option import way_in_words
 from outlast.cli.terminal import say, shown
@@ -24,8 +24,6 @@ def say_plan(planned: Plan, seconds: float) -> None:
         say(note)
     say_shipped(planned, f" in {duration(seconds - planned.equipment.seconds)}")
     if planned.image is not None:
-        from outlast.cli.container_options import say_image
-
         say_image(planned.image)
     say_machine(planned)
     for name, reference in spec.secrets.items():

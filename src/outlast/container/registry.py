@@ -146,15 +146,26 @@ class Registry:
         query = urlencode({"mount": digest, "from": source})
         answer = self._call("POST", f"/v2/{path}/blobs/uploads/?{query}", path, body=b"", push=True, also=source)
         if answer.status == 202:  # it did not, and has begun an upload instead
-            self._call("DELETE", _location(self.url, answer), path, push=True)
+            self.cancel_upload(path, _location(self.url, answer))
         return answer.status == 201
 
-    def put_blob(self, path: str, digest: str, size: int, chunks: Callable[[], Iterable[bytes]]) -> None:
-        """Begun again from the start if it breaks off."""
+    def begin_upload(self, path: str) -> str:
+        """Where the registry wants a blob to be sent."""
+        answer = self._call("POST", f"/v2/{path}/blobs/uploads/", path, body=b"", push=True)
+        self._expect(answer, (202,), f"`{self.host}/{path}`")
+        return _location(self.url, answer)
+
+    def cancel_upload(self, path: str, location: str) -> None:
+        self._call("DELETE", location, path, push=True)
+
+    def put_blob(
+        self, path: str, digest: str, size: int, chunks: Callable[[], Iterable[bytes]], begun: str = ""
+    ) -> None:
+        """Begun again from the start if it breaks off. `begun`: by `begin_upload`, a moment ago."""
         for attempt in range(TRIES):
-            answer = self._call("POST", f"/v2/{path}/blobs/uploads/", path, body=b"", push=True)
-            self._expect(answer, (202,), f"`{self.host}/{path}`")
-            location = _location(self.url, answer)
+            passing = (401, *PASSING, 404) if begun else (401, *PASSING)  # it may have been forgotten meanwhile
+            location = begun or self.begin_upload(path)
+            begun = ""
             location += ("&" if urlsplit(location).query else "?") + urlencode({"digest": digest})
             headers = {"Content-Type": "application/octet-stream"}
             try:
@@ -163,7 +174,7 @@ class Registry:
                 if attempt + 1 == TRIES:
                     raise self._unreachable(error) from error
             else:
-                if answer.status not in (401, *PASSING) or attempt + 1 == TRIES:
+                if answer.status not in passing or attempt + 1 == TRIES:
                     self._expect(answer, (201,), f"blob `{digest}` of `{self.host}/{path}`")
                     return
                 self._forget_login()  # it may have grown old while the last one was sent

@@ -22,6 +22,7 @@ from outlast.spec.target import parse_target
 
 if TYPE_CHECKING:
     from outlast.bundle.pack import Packed
+    from outlast.container.registry import Registry
     from outlast.engines.engine import Engine
 
 NO_TARGET = Target(TargetKind.MODULE, "outlast.training.shell")
@@ -60,8 +61,8 @@ class Made:
     equipment: Equipment | None = None
 
 
-def build_image(world: World, asked: Asked, on_progress: OnProgress = silent) -> Made:
-    """The user's own home keeps what is shipped, so that the next build and the next job find it."""
+def build_image(world: World, asked: Asked, on_progress: OnProgress = silent, *, known: Registry | None = None) -> Made:
+    """The user's own home keeps what is shipped, so that the next build and the next job find it. `known`: as `image_for` has it."""
     if asked.container.image_tag:
         from outlast.container.reference import parse_reference
 
@@ -82,6 +83,7 @@ def build_image(world: World, asked: Asked, on_progress: OnProgress = silent) ->
             code.directory,
             packed,
             equipment,
+            known=known,
             platform=platform_of(PLATFORM),
             on_progress=on_progress,
         )

@@ -66,12 +66,13 @@ def image_for(
     equipment: Equipment,
     *,
     target: Target | None = None,
+    known: Registry | None = None,
     platform: str = PLATFORM_DEFAULT,
     on_progress: OnProgress = silent,
 ) -> Image:
     """Builds and pushes what is not there yet. Code and packages are in the home. `target`: instead of the registry that was asked for.
 
-    `directory`: where the code was packed from.
+    `directory`: where the code was packed from. `known`: spoken to already; used if it is the one that was asked for.
     """
     asking = asked.container
     if asking.image_tag:
@@ -85,7 +86,9 @@ def image_for(
     repository = (
         repository_for(world, asked, directory) if target is None else Reference(LOCAL, _name(asked, directory))
     )
-    registry = target or Registry(repository.host, environ=world.environ)
+    if known is not None and known.host != repository.host:
+        known = None
+    registry = target or known or Registry(repository.host, environ=world.environ)
     built_base = False
     if asking.needs_builder:
         from outlast.container.oci_layout import OciLayout

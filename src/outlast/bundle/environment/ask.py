@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ ANSWER_BYTES_MAX = 4 << 20
 KEPT_VARIABLES = ("HOME", "PATH", "LD_LIBRARY_PATH", "LANG")
 """What an interpreter needs to start; nothing that tells it where else to look for modules."""
 
-ASK_ERRORS = (OSError, subprocess.SubprocessError, ValueError)
+ASK_ERRORS = (OSError, ValueError)
 
 
 def ask(python: str, question: str, words: Sequence[str] = (), meanwhile: Callable[[], None] = lambda: None) -> Any:
@@ -24,6 +23,8 @@ def ask(python: str, question: str, words: Sequence[str] = (), meanwhile: Callab
 
     `meanwhile` is called once, while it thinks.
     """
+    import subprocess  # what was asked once needs none
+
     with subprocess.Popen(
         [python, "-c", question, *words],
         cwd="/",
@@ -35,11 +36,14 @@ def ask(python: str, question: str, words: Sequence[str] = (), meanwhile: Callab
         try:
             meanwhile()
             out, err = asked.communicate(timeout=ASK_SECONDS_MAX)
+        except subprocess.TimeoutExpired as error:
+            asked.kill()
+            raise ValueError(str(error)) from error
         except BaseException:
             asked.kill()
             raise
     if asked.returncode:
-        raise subprocess.CalledProcessError(asked.returncode, asked.args, out, err)
+        raise ValueError(str(subprocess.CalledProcessError(asked.returncode, asked.args, out, err)))
     return json.loads(out)
 
 
