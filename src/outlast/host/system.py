@@ -27,6 +27,7 @@ FALLOC_FL_PUNCH_HOLE = 0x02
 F_PUNCHHOLE = 99
 """macOS, sys/fcntl.h."""
 
+MACHINE_ID = "/etc/machine-id"
 ASK_SECONDS_MAX = 10.0
 
 
@@ -45,7 +46,9 @@ def _ask(*command: str) -> tuple[int, str]:
     """(process, what it printed) of a program of the system; nothing if it cannot be asked."""
     import subprocess
 
-    environ = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)}
+    # By one time zone: a laptop travels, and its processes began when they began. `sysctl` is where not every PATH leads.
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+    environ = {"LC_ALL": "C", "TZ": "UTC0", "PATH": path}
     try:
         asked = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, env=environ
@@ -93,7 +96,27 @@ def place(directory: os.PathLike[str]) -> str:
         inode = os.stat(directory).st_ino
     except OSError:
         inode = 0
-    return f"{name}:{zlib.crc32(f'{name} {machine} {os.fspath(directory)} {inode}'.encode(errors='replace')):08x}"
+    told = f"{_computer()} {os.fspath(directory)} {inode}"
+    return f"{os.uname().nodename}:{zlib.crc32(told.encode(errors='replace')):08x}"
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two answers of `place` are about the same computer and directory, whatever it was called then."""
+    return one.partition(":")[2] == other.partition(":")[2]
+
+
+@functools.cache
+def _computer() -> str:
+    """Which computer this is, as long as it is one. The copies of an image may share what Linux has for it; their names differ."""
+    name = os.uname().nodename
+    try:
+        with open(MACHINE_ID) as file:
+            return f"{name} {file.read().strip()}"
+    except OSError:
+        pass
+    # A Mac without a fixed name is called otherwise in every network that it is in.
+    told = "" if LINUX else _ask("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")[1]
+    return told.partition('"IOPlatformUUID" = "')[2].partition('"')[0] or f"{name} "
 
 
 def start_time(pid: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlast.engines.engine import Condition, LaunchState
 from outlast.folder.records import Head, LaunchRecord
+from outlast.host.system import same_place
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
 
@@ -17,7 +18,7 @@ def is_elsewhere(world: World, record: LaunchRecord) -> bool:
     Nor does a look start what nobody says was started here: who only lists a home runs no code out of it.
     """
     here = world.engine(record.engine).capabilities.place
-    return bool(here) and record.place != here
+    return bool(here) and not same_place(record.place, here)
 
 
 def is_silent(job: Job, record: LaunchRecord, head: Head) -> bool:

@@ -1,0 +1,64 @@
+"""Which computer this is, and who runs on it, where there is no Linux: its own programs are asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from outlast.host import system
+
+IOREG = """#!/bin/sh
+echo '+-o Mac14,2  <class IOPlatformExpertDevice>'
+echo '    {'
+echo '      "IOPlatformUUID" = "%s"'
+echo '    }'
+"""
+
+
+@pytest.fixture
+def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A computer without /etc/machine-id whose `ioreg` knows it; its name is what `named` says."""
+    monkeypatch.setattr(system, "LINUX", False)
+    monkeypatch.setattr(system, "MACHINE_ID", str(tmp_path / "none"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    yield tmp_path
+    monkeypatch.undo()
+    system._computer.cache_clear()
+
+
+def place(mac: Path, monkeypatch: pytest.MonkeyPatch, *, name: str, uuid: str) -> str:
+    (mac / "ioreg").write_text(IOREG % uuid)
+    (mac / "ioreg").chmod(0o755)
+    uname = os.uname()
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result((uname[0], name, *uname[2:])))
+    system._computer.cache_clear()
+    return system.place(mac)
+
+
+def test_a_mac_that_another_network_calls_otherwise_is_the_same_computer(
+    mac: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_home = place(mac, monkeypatch, name="anna.local", uuid="A1")
+    at_work = place(mac, monkeypatch, name="dhcp-17.example.org", uuid="A1")
+    other = place(mac, monkeypatch, name="anna.local", uuid="B2")
+    assert system.same_place(at_home, at_work)
+    assert not system.same_place(at_home, other)
+    assert not system.same_place("", at_home)
+
+
+def test_a_laptop_in_another_time_zone_finds_its_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system, "LINUX", False)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    before = system.start_time(os.getpid())
+    monkeypatch.setenv("TZ", "America/New_York")
+    assert before
+    assert system.same_start(before, system.start_time(os.getpid()))
+    assert system._ask("sh", "-c", "echo $TZ")[1].strip() == "UTC0"
+
+
+def test_the_programs_of_the_system_are_found_where_the_path_does_not_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert system._ask("sh", "-c", "echo $PATH")[1].strip() == "/usr/bin:/bin:/usr/sbin:/sbin"
