@@ -86,12 +86,6 @@ def place(directory: os.PathLike[str]) -> str:
     """`name:digest` of this computer and of a directory on it: the same for all that share its processes, and for nobody else."""
     import zlib
 
-    name = os.uname().nodename
-    try:
-        with open("/etc/machine-id") as file:
-            machine = file.read().strip()
-    except OSError:
-        machine = ""
     try:
         inode = os.stat(directory).st_ino
     except OSError:
