@@ -32,7 +32,16 @@ MODULES = (
 
 
 def main() -> int:
+    """Without names all groups, and the table; with names only those, and no table."""
     chosen = sys.argv[1:] or MODULES
+    if wrong := [name for name in chosen if name not in MODULES]:
+        asked = {"-h", "--help"} & {*wrong}
+        say = "usage: python -m bench.bench [GROUP...]" if asked else f"error: there is no group `{wrong[0]}`"
+        print(
+            f"{say}\n\nhint: the groups are {', '.join(f'`{name}`' for name in MODULES)}; none named: all of them",
+            file=sys.stderr,
+        )
+        return 0 if asked else 2
     rows: list[Row] = []
     for name in chosen:
         with tempfile.TemporaryDirectory(prefix=f"outlast-bench-{name}-") as scratch:

@@ -85,3 +85,12 @@ def test_ci_runs_make_test_and_nothing_more() -> None:
     lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert lines == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "export CI=true", "exec make test"]
     assert os.access(script, os.X_OK)
+
+
+def test_a_benchmark_that_is_not_there_is_answered_with_those_that_are() -> None:
+    for asked, code in (("nothing", 2), ("--help", 0)):
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.bench", asked], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (code, "")
+        assert "the groups are `startup`, " in done.stderr

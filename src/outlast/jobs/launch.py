@@ -73,7 +73,7 @@ def _is_past(job: Job, spec: Spec, there: LaunchRecord) -> bool:
     return not any(entry.key == job.folder.keys.head for entry in job.folder.store.list(job.folder.keys.head, limit=1))
 
 
-def index(job: Job, spec: Spec, record: LaunchRecord) -> None:
+def index(job: Job, record: LaunchRecord) -> None:
     """From the launch's own time, so that a submit that is repeated writes the same name again."""
     try:
         job.folder.store.put(row_of(job, record), b"", if_generation=0)

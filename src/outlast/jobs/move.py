@@ -55,7 +55,7 @@ def move(world: World, job: Job, spec: Spec, record: LaunchRecord, at: HeadAt, r
         workers=record.workers,
         cells=record.cells,
     )
-    index(job, spec, moved)
+    index(job, moved)
     swapped = job.folder.swap(at, life.moved(at.head, moved, job.folder.store.now()), f"{moved.id}-move")
     if swapped is None:
         return None

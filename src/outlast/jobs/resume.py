@@ -201,7 +201,7 @@ def relaunch(
         **changes,
     )
     keep_for(world, job, spec, record.id, values)
-    index(job, spec, record)
+    index(job, record)
     if settled is not None:
         settled(record)
     gone_on = life.relaunched if at.head.state.final else _moved(job)

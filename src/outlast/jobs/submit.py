@@ -85,7 +85,7 @@ def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitt
     cells = SweepLaunch(grids=1) if spec.cells is not None else None
     record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place, agent=agent, cells=cells)
     keep_for(world, job, spec, record.id, planned.secrets)
-    index(job, spec, record)
+    index(job, record)
     prune = settle(world, job, spec, planned, there=there)
     if grid is not None:
         settle_sources(world, job, spec, planned, grid.sources)
