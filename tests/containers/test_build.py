@@ -125,6 +125,7 @@ def test_no_cache_makes_the_same_image_again(project: User) -> None:
 
 
 def test_an_image_that_is_there_is_not_built_and_what_cannot_count_is_said(project: User, registry: Server) -> None:
+    registry.push_base("me/there", "v1")
     said = project.outlast(
         "container",
         "build",
@@ -143,6 +144,13 @@ def test_an_image_that_is_there_is_not_built_and_what_cannot_count_is_said(proje
     assert said.out.strip() == f"{registry.host}/me/there:v1"
     assert "warning: `--image-tag` names an image that is there: ignored: `--dir`, `--extras`, " in said.err
     assert "`--tag`" in said.err
+
+
+def test_an_image_that_is_said_to_be_there_and_is_not_is_refused(project: User, registry: Server) -> None:
+    said = project.outlast("container", "build", "--image-tag", f"{registry.host}/me/nowhere")
+
+    assert said.code == 3, said.err
+    assert f"there is no image `{registry.host}/me/nowhere:latest`" in said.err
 
 
 def test_no_credential_is_ever_in_an_image(project: User, podman_env: dict[str, str]) -> None:

@@ -124,6 +124,34 @@ def test_an_image_that_is_there_is_run_as_it_is(project: User, registry_place: s
     assert "ignored: `--dir`, " in said.err
 
 
+def test_an_image_that_is_nowhere_is_not_submitted(project: User, registry_place: str) -> None:
+    words = ["--container", "--job-id", "nowhere", "--image-tag", f"{registry_place}/none:v1"]
+    said = project.outlast("run", *words, "train.py")
+
+    assert said.code == 3, said.err
+    assert f"there is no image `{registry_place}/none:v1`" in said.err and "nothing was submitted" in said.err
+    assert project.outlast("show", "nowhere").code == 3
+
+
+def test_a_registry_that_cannot_be_asked_is_no_reason_to_refuse(project: User) -> None:
+    said = project.outlast("run", "--container", "--detach", "--image-tag", "127.0.0.1:1/none", "train.py")
+
+    assert said.code == 0, said.err
+    assert "warning: whether image `127.0.0.1:1/none` is there could not be asked" in said.err
+
+
+def test_an_image_that_only_the_runtime_has_needs_no_registry(project: User, podman_env: dict[str, str]) -> None:
+    podman(podman_env, "pull", "--quiet", "--tls-verify=false", project.env["OUTLAST_BASE_IMAGE"])
+    podman(podman_env, "tag", project.env["OUTLAST_BASE_IMAGE"], "only-here")
+    project.write("plain.py", "print('inside')\n")
+
+    said = project.outlast("run", "--container", "--image-tag", "localhost/only-here", "plain.py")
+
+    assert said.code == 0, said.err
+    assert "could not be asked" not in said.err
+    assert "inside" in said.out
+
+
 def test_without_a_runtime_the_answer_names_one(project: User, tmp_path: Path) -> None:
     said = project.outlast("run", "--container", "train.py", PATH=f"{tmp_path}/programs")
 

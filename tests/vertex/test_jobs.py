@@ -165,10 +165,15 @@ def test_what_cannot_start_is_told_by_cloud_logging(trainer: Trainer) -> None:
 
 
 def test_an_image_that_is_nowhere_is_given_up_in_the_end(trainer: Trainer) -> None:
-    """What Vertex AI calls an internal error may pass: three custom jobs are tried at most."""
+    """What Vertex AI calls an internal error may pass: three custom jobs are tried at most. A registry that says so is believed at once."""
     trainer.ready()
     trainer.train()
-    trainer.run("one", "--image-tag", f"{trainer.emulator.url.partition('://')[2]}/emulated/outlast/none:latest")
+    for host in (trainer.emulator.url.partition("://")[2], "us-central1-docker.pkg.dev"):
+        words = ["--on", "vertex", "--job-id", "none", "--image-tag", f"{host}/emulated/outlast/none:latest"]
+        said = trainer.user.outlast("run", *words, "train.py")
+        assert said.code == 3 and "there is no image" in said.err, said.err
+    assert trainer.custom_jobs() == []
+    trainer.run("one", "--image-tag", "127.0.0.1:1/emulated/outlast/none:latest")
     until(lambda: trainer.shown("one")["state"] == "failed", f"it is given up: {trainer.shown('one')}")
     assert 1 <= len(trainer.custom_jobs()) <= 3
     assert "the machine could not boot" in trainer.user.outlast("show", "one").out

@@ -84,6 +84,12 @@ class Registry:
         self._expect(answer, (200,), f"image `{self.host}/{path}` at `{wanted}`")
         return answer.headers.get("docker-content-digest", "") or (wanted if wanted.startswith("sha256:") else "")
 
+    def is_there(self, path: str, wanted: str) -> bool:
+        answer = self._call("HEAD", f"/v2/{path}/manifests/{wanted}", path, headers={"Accept": ACCEPT})
+        if answer.status != 404:
+            self._expect(answer, (200,), f"image `{self.host}/{path}` at `{wanted}`")
+        return answer.status == 200
+
     def get_manifest(self, path: str, wanted: str) -> tuple[bytes, str]:
         """(its bytes, its media type). `NotFound`."""
         answer = self._call("GET", f"/v2/{path}/manifests/{wanted}", path, headers={"Accept": ACCEPT})

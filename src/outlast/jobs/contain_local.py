@@ -69,7 +69,15 @@ def contain_here(
         return Container("not built", runtime, (), asking.args, environ), Image(what)
     if asking.image_tag or asking.registry:
         image = image_for(
-            world, asked, store, directory, packed, equipment, platform=platform_of(PLATFORM), on_progress=on_progress
+            world,
+            asked,
+            store,
+            directory,
+            packed,
+            equipment,
+            runtime=runtime,
+            platform=platform_of(PLATFORM),
+            on_progress=on_progress,
         )
         return Container(
             image.reference, runtime, (), (*plain_args(runtime, image.reference), *asking.args), environ

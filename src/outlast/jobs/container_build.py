@@ -12,7 +12,7 @@ from outlast.engines.engine import Capabilities
 from outlast.errors import NotFound
 from outlast.jobs.asked import Asked
 from outlast.jobs.code import choose_code, ship_code
-from outlast.jobs.containers import Image, ignored_notes, image_for, platform_of, repository_for
+from outlast.jobs.containers import Image, image_for, platform_of, repository_for
 from outlast.jobs.environment import Equipment, equip
 from outlast.jobs.inputs import Inputs
 from outlast.jobs.world import World
@@ -64,9 +64,10 @@ class Made:
 def build_image(world: World, asked: Asked, on_progress: OnProgress = silent, *, known: Registry | None = None) -> Made:
     """The user's own home keeps what is shipped, so that the next build and the next job find it. `known`: as `image_for` has it."""
     if asked.container.image_tag:
-        from outlast.container.reference import parse_reference
+        from outlast.jobs.given_image import given_image
 
-        return Made(Image(str(parse_reference(asked.container.image_tag)), notes=ignored_notes(asked)))
+        given, notes = given_image(world, asked)
+        return Made(Image(str(given), notes=notes))
     here = Path(asked.directory).absolute()
     code = choose_code(world, asked, here)
     target = NO_TARGET if asked.shell else parse_target(asked.target, code.directory)

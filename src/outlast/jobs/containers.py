@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from outlast.container.base import GPU_ENV, choose_base
 from outlast.container.build import LOCAL, Target, build
 from outlast.container.entry import agent_key
-from outlast.container.reference import Reference, check_tag, parse_reference, parse_repository
+from outlast.container.reference import Reference, check_tag, parse_repository
 from outlast.container.registry import Registry
 from outlast.container.source import PLATFORM_DEFAULT, Built, ImageInputs, LayerSource
 from outlast.dataclass import dataclass
@@ -67,16 +67,21 @@ def image_for(
     *,
     target: Target | None = None,
     known: Registry | None = None,
+    runtime: str = "",
     platform: str = PLATFORM_DEFAULT,
     on_progress: OnProgress = silent,
 ) -> Image:
     """Builds and pushes what is not there yet. Code and packages are in the home. `target`: instead of the registry that was asked for.
 
     `directory`: where the code was packed from. `known`: spoken to already; used if it is the one that was asked for.
+    `runtime`: what will run it, where that is a program of this computer.
     """
     asking = asked.container
     if asking.image_tag:
-        return Image(str(parse_reference(asking.image_tag)), notes=ignored_notes(asked))
+        from outlast.jobs.given_image import given_image
+
+        given, notes = given_image(world, asked, runtime)
+        return Image(str(given), notes=notes)
     if asked.setup:
         raise UsageError(
             f"`--setup {asked.setup}` runs on a machine, and an image is built here",
