@@ -163,6 +163,18 @@ def test_a_patch_merges_and_an_update_replaces(emulator: Running, bucket: str) -
 # ------------------------------------------------------------------------------------------------- deleted, but not gone
 
 
+def test_a_custom_time_moves_on_and_is_never_taken_away(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "a", b"1")
+    path = f"/storage/v1/b/{bucket}/o/a"
+
+    def patched(time: str | None) -> int:
+        return emulator.call("PATCH", path, {"customTime": time}).status
+
+    assert [patched("2026-01-02T00:00:00Z"), patched("2026-01-01T00:00:00Z"), patched(None)] == [200, 400, 400]
+    assert patched("2026-01-03T00:00:00Z") == 200
+    assert emulator.call("PUT", path, {}).json()["customTime"] == "2026-01-03T00:00:00Z"
+
+
 def test_a_soft_deleted_object_is_listed_and_restored_until_its_time_is_over(emulator: Running) -> None:
     policy = {"softDeletePolicy": {"retentionDurationSeconds": str(7 * 86400)}}
     emulator.make_bucket("with-policy", **policy)

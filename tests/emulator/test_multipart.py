@@ -13,7 +13,10 @@ from outlast_emulator.storage.multipart import Parts, boundary_of, two_parts
 from outlast_emulator.wire.bodies import MemoryBody
 
 DATA = st.lists(
-    st.sampled_from([b"\r", b"\n", b"-", b"--", b"--m", b"--mark!", b"x", b"\r\n--mar", b"\n--"]), max_size=12
+    st.sampled_from(
+        [b"\r", b"\n", b"-", b"--", b"--m", b"--mark!", b"x", b"\r\n--mar", b"\n--", b"\r\n--mark\x7fx", b"\n--mark!ed"]
+    ),
+    max_size=12,
 )
 
 
@@ -112,3 +115,12 @@ def test_a_body_as_nearly_all_clients_send_it_is_read_at_once() -> None:
         {"content-type": "a/b"},
         b"\x00data\r\n--mar",
     )
+
+
+@pytest.mark.parametrize("line", [b"\r\n", b"\n"])
+def test_contents_that_begin_a_line_like_the_mark_are_contents(line: bytes) -> None:
+    data = line.join([b"a", b"--mark of a pen", b"--marked", b""])
+    text = line.join([b"--mark  ", b"", data, b"--mark \t", b"", data, b"--mark--"])
+
+    assert [b"".join(pieces) for _, pieces in Parts(MemoryBody(text), b"mark")] == [data, data]
+    assert two_parts(text, b"mark") is None

@@ -217,6 +217,26 @@ def test_fields_choose_what_is_answered(emulator: Running, bucket: str) -> None:
     assert (answer.status, answer.json()["error"]["errors"][0]["reason"]) == (400, "invalidParameter")
 
 
+@pytest.mark.parametrize(
+    "mask", ["bogus", "items/bogus", "items(name,bogus)", "items/name/bogus", "kind,items/acl/bogus"]
+)
+def test_a_field_that_google_does_not_know_cannot_be_chosen(emulator: Running, bucket: str, mask: str) -> None:
+    answer = emulator.call("GET", f"/storage/v1/b/{bucket}/o?fields={mask}")
+    assert answer.status == 400 and answer.json()["error"]["message"] == "Invalid field selection bogus", answer.body
+    for known in ("*", "items/*", "items/metadata/any", "items(acl(entity),metadata)", "nextPageToken,prefixes"):
+        assert emulator.call("GET", f"/storage/v1/b/{bucket}/o?fields={known}").status == 200
+
+
+def test_an_entity_tag_is_looked_for_in_a_list_of_them(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "a", b"123")
+    tag = emulator.get(bucket, "a").headers["etag"]
+    path = f"/storage/v1/b/{bucket}/o/a"
+    for header, status in ((tag, 304), (f'"x", "{tag}"', 304), ("*", 304), ('"x"', 200), ("", 200)):
+        assert emulator.call("GET", path, headers={"If-None-Match": header}).status == status, header
+    for header, status in ((f'"x", "{tag}"', 200), ("*", 200), ('"x"', 412)):
+        assert emulator.call("GET", path, headers={"If-Match": header}).status == status, header
+
+
 def test_a_list_of_a_bucket_that_is_not_there_is_404(emulator: Running) -> None:
     answer = emulator.call("GET", "/storage/v1/b/nowhere/o")
 

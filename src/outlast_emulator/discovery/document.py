@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from outlast_emulator.discovery.types import Check, Types
 from outlast_emulator.discovery.words import Word, word_check
+from outlast_emulator.storage.masks import Mask
 
 HERE = Path(__file__).parent
 
@@ -45,6 +47,8 @@ class Method:
     download: bool
     """`alt=media` answers with contents instead of the response."""
     scopes: frozenset[str]
+    unselectable: Callable[[Mask], str | None] | None = None
+    """The first name in a mask (`fields=`) that its answers do not have."""
 
 
 @dataclass(frozen=True)
@@ -88,4 +92,5 @@ def _method(
         response=types.check(value["response"], strict=True) if "response" in value else None,
         download=value.get("download", False),
         scopes=frozenset(value.get("scopes", ())),
+        unselectable=partial(types.unselectable, value["response"]) if "response" in value else None,
     )

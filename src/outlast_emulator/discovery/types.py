@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from outlast_emulator.discovery.words import DATE_TIME, RANGES, whole_number
+from outlast_emulator.storage.masks import Mask
 
 Check = Callable[[Any, str], None]
 
@@ -67,6 +68,27 @@ class Types:
             found(value, where)
 
         return call
+
+    def unselectable(self, name: str, mask: Mask) -> str | None:
+        """The first name of a mask that a partial answer of this schema cannot have; None: all are known."""
+        return self._unselectable(self._schemas[name], mask)
+
+    def _unselectable(self, schema: dict[str, Any], mask: Mask) -> str | None:
+        while "$ref" in schema or schema.get("type") == "array":
+            schema = self._schemas[schema["$ref"]] if "$ref" in schema else schema["items"]
+        if schema.get("type", "any") == "any":
+            return None
+        fields, other = schema.get("properties", {}), schema.get("additionalProperties")
+        for name, inner in mask.items():
+            field = fields.get(name, other)
+            if name == "*":
+                continue
+            if field is None:
+                return name
+            unknown = self._unselectable(field, inner) if inner is not None else None
+            if unknown is not None:
+                return unknown
+        return None
 
     def _compile(self, schema: dict[str, Any], strict: bool) -> Check:
         if "$ref" in schema:

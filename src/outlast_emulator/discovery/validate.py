@@ -16,6 +16,7 @@ from outlast_emulator.errors import ApiError, invalid, not_implemented, required
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Operation, Route
+from outlast_emulator.storage import masks
 from outlast_emulator.switches import Switches
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 UPLOAD_PATHS = ("/upload/", "/resumable/")
 """There the body is contents, or metadata and contents: whoever takes it apart calls `Checker.body`."""
+
+MASKED = ("storage.", "compute.")
+"""The APIs whose partial answers are made here, from names that are written in one way only."""
 
 QUERIES_KEPT = 1024
 QUERY_CHARACTERS_KEPT = 500
@@ -142,6 +146,11 @@ def check_query(method: Method, queries: dict[str, list[str]]) -> None:
     for name in method.required:
         if not queries.get(name):
             raise required(name)
+    if method.unselectable is not None and method.id.startswith(MASKED):
+        for text in filter(None, queries.get("fields", ())):
+            unknown = method.unselectable(masks.parsed(text))
+            if unknown is not None:
+                raise masks.malformed(unknown)
 
 
 def _refuse(request: Request) -> Response:

@@ -10,6 +10,7 @@ from outlast_emulator.response import Response, answer
 from outlast_emulator.storage import listing, media
 from outlast_emulator.storage.conditions import asked
 from outlast_emulator.storage.json_upload import check_known
+from outlast_emulator.storage.lifecycle import instant
 from outlast_emulator.storage.resources import departed_resource, etag, object_resource
 from outlast_emulator.storage.settable import OBJECT, patched, settable
 from outlast_emulator.storage.stored import Stored
@@ -38,9 +39,9 @@ class JsonObjects:
 
     def _read(self, request: Request, stored: Stored) -> Response:
         tag = etag(stored.generation, stored.metageneration)
-        if request.headers.get("if-none-match", "").strip('"') == tag:
+        if "if-none-match" in request.headers and _names_tag(request.headers["if-none-match"], tag):
             return Response(304, headers={"etag": tag})
-        if "if-match" in request.headers and request.headers["if-match"].strip('"') not in (tag, "*"):
+        if "if-match" in request.headers and not _names_tag(request.headers["if-match"], tag):
             raise ApiError(412, "conditionNotMet", "Precondition Failed", location="If-Match", location_type="header")
         if request.query("alt") == "media" or request.path.startswith("/download/"):
             return media.download(self._objects, stored, request)
@@ -86,15 +87,15 @@ class JsonObjects:
 
     def patch(self, request: Request) -> Response:
         change = request.json()
-        return self._changed(request, lambda fields: patched(fields, change, OBJECT))
+        return self._changed(request, lambda fields: _kept_time(fields, patched(fields, change, OBJECT)))
 
     def update(self, request: Request) -> Response:
-        """All that is not sent is taken away, except the storage class."""
+        """All that is not sent is taken away, except the storage class and a custom time."""
         document = request.json()
 
         def replaced(fields: dict[str, Any]) -> dict[str, Any]:
-            kept = {"storageClass": fields["storageClass"]} if "storageClass" in fields else {}
-            return kept | settable(document, OBJECT)
+            kept = {name: fields[name] for name in ("storageClass", "customTime") if name in fields}
+            return _kept_time(fields, kept | settable(document, OBJECT))
 
         return self._changed(request, replaced)
 
@@ -117,3 +118,17 @@ class JsonObjects:
         self._storage.buckets.find(bucket)
         stored = self._objects.restore(bucket, name, generation, asked(request))
         return answer(object_resource(stored, self._emulator.url))
+
+
+def _names_tag(header: str, tag: str) -> bool:
+    """A list of entity tags, or `*` for any."""
+    named = [one.strip().removeprefix("W/").strip('"') for one in header.split(",")]
+    return tag in named or "*" in named
+
+
+def _kept_time(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """A custom time that is set stays, or moves on: only a rewrite makes an object without it."""
+    before, after = instant(old.get("customTime")), instant(new.get("customTime"))
+    if old.get("customTime") and ("customTime" not in new or (before and after and after < before)):
+        raise invalid("Custom time cannot be removed or set to an earlier time.", location="customTime")
+    return new

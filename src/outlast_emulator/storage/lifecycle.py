@@ -87,7 +87,7 @@ class Lifecycle:
 
     def _holds(self, stored: Stored, condition: dict[str, Any]) -> bool:
         fields = stored.fields
-        custom_at = _seconds(fields.get("customTime"))
+        custom_at = instant(fields.get("customTime"))
         created_at = stored.created_us / 1e6
         for name, wanted in condition.items():
             if name in NONCURRENT or (name == "isLive" and not wanted):
@@ -96,13 +96,13 @@ class Lifecycle:
                 return False
             if name == "age" and not self._is_past(created_at, wanted):
                 return False
-            if name == "createdBefore" and created_at >= (_seconds(wanted) or 0):
+            if name == "createdBefore" and created_at >= (instant(wanted) or 0):
                 return False
             if name == "matchesStorageClass" and fields.get("storageClass", "STANDARD") not in wanted:
                 return False
             if name == "daysSinceCustomTime" and (custom_at is None or not self._is_past(custom_at, wanted)):
                 return False
-            if name == "customTimeBefore" and (custom_at is None or custom_at >= (_seconds(wanted) or 0)):
+            if name == "customTimeBefore" and (custom_at is None or custom_at >= (instant(wanted) or 0)):
                 return False
         return True
 
@@ -149,7 +149,7 @@ def _named(condition: str, wanted: Any, name: str) -> bool:
     return name.endswith(tuple(wanted)) if condition == "matchesSuffix" else True
 
 
-def _seconds(text: str | None) -> float | None:
+def instant(text: str | None) -> float | None:
     """Of a date or a time in RFC 3339."""
     if not text:
         return None

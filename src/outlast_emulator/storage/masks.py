@@ -16,12 +16,12 @@ DEPTH_MAX = 32
 
 def cut(document: Any, mask_text: str) -> Any:
     """What of the document is asked for; 400 if the mask is malformed."""
-    return _cut(document, _parsed(mask_text))
+    return _cut(document, parsed(mask_text))
 
 
 def names(mask_text: str) -> Collection[str]:
     """The outermost names that are asked for; (): no mask, so all of them."""
-    return _parsed(mask_text) if mask_text else ()
+    return parsed(mask_text) if mask_text else ()
 
 
 def _cut(value: Any, mask: Mask) -> Any:
@@ -42,16 +42,17 @@ def _cut(value: Any, mask: Mask) -> Any:
 
 
 @lru_cache(256)
-def _parsed(text: str) -> Mask:
+def parsed(text: str) -> Mask:
+    """400 if it is malformed."""
     mask, at = _names(text, 0, 0)
     if at != len(text):
-        raise _malformed(text)
+        raise malformed(text)
     return mask
 
 
 def _names(text: str, at: int, depth: int) -> tuple[Mask, int]:
     if depth > DEPTH_MAX:
-        raise _malformed(text)
+        raise malformed(text)
     mask: Mask = {}
     while True:
         at = _name(text, at, depth, mask)
@@ -67,7 +68,7 @@ def _name(text: str, at: int, depth: int, mask: Mask) -> int:
         at += 1
     name = text[begin:at].strip()
     if not name:
-        raise _malformed(text)
+        raise malformed(text)
     inner: Mask | None = None
     if at < len(text) and text[at] == "/":
         inner = {}
@@ -75,14 +76,14 @@ def _name(text: str, at: int, depth: int, mask: Mask) -> int:
     elif at < len(text) and text[at] == "(":
         inner, at = _names(text, at + 1, depth + 1)
         if at >= len(text) or text[at] != ")":
-            raise _malformed(text)
+            raise malformed(text)
         at += 1
     old = mask.get(name, {})
     mask[name] = None if inner is None or old is None else {**old, **inner}
     return at
 
 
-def _malformed(text: str) -> ApiError:
+def malformed(text: str) -> ApiError:
     return ApiError(
         400, "invalidParameter", f"Invalid field selection {text}", location="fields", location_type="parameter"
     )

@@ -13,6 +13,9 @@ HEAD_BYTES_MAX = 16 << 20
 """Of a part that is read whole: more than an object's metadata may take."""
 
 
+MARK_BLANKS_MAX = 64
+"""Behind a mark, in its line."""
+
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^;\s]+))', re.IGNORECASE)
 
 
@@ -43,10 +46,12 @@ def _part(text: bytes, at: int, between: bytes) -> tuple[bytes, bytes, int] | No
     """The headers and the bytes of the part whose mark ends at `at`, and where the next mark ends."""
     begins = text.find(b"\r\n\r\n", at)
     ends = text.find(between, begins + 2)  # an empty part may share its line end with its headers
-    head = text[at:begins]
+    head, after = text[at:begins], ends + len(between)
     if begins < 0 or ends < 0 or head[:2] not in (b"", b"\r\n") or head.count(b"\n") != head.count(b"\r\n"):
         return None
-    return head, text[begins + 4 : ends], ends + len(between)
+    if text[after : after + 2] not in (b"\r\n", b"--"):
+        return None
+    return head, text[begins + 4 : ends], after
 
 
 class Parts:
@@ -104,19 +109,34 @@ class Parts:
     def _pieces(self) -> Iterator[bytes]:
         mark = self._line_end + self._mark
         keep = len(mark) - 1
-        if self._buffer.startswith(self._mark, self._at):  # an empty part whose headers end right before the mark
-            self._at += len(self._mark)
+        if self._ends_here(self._mark):  # an empty part whose headers end right before the mark
             return
-        while (at := self._buffer.find(mark, self._at)) < 0:
-            ready = len(self._buffer) - keep
+        while True:
+            at = self._buffer.find(mark, self._at)
+            ready = at if at >= 0 else len(self._buffer) - keep
             if ready > self._at:
                 yield self._buffer[self._at : ready]
                 self._at = ready
-            if not self._more():
+            if at >= 0:
+                if self._ends_here(mark):
+                    return
+                yield self._buffer[self._at : self._at + 1]
+                self._at += 1
+            elif not self._more():
                 raise _malformed()
-        if at > self._at:
-            yield self._buffer[self._at : at]
-        self._at = at + len(mark)
+
+    def _ends_here(self, mark: bytes) -> bool:
+        """Passes a mark: nothing but blanks stand behind it in its line, or `--`. Else it is contents that begin like one."""
+        while len(self._buffer) - self._at < len(mark) + MARK_BLANKS_MAX and self._more():
+            pass
+        if not self._buffer.startswith(mark, self._at):
+            return False
+        after = self._at + len(mark)
+        rest = self._buffer[after : after + MARK_BLANKS_MAX]
+        if rest and not rest.startswith(b"--") and rest.lstrip(b" \t\r")[:1] not in (b"\n", b""):
+            return False
+        self._at = after
+        return True
 
 
 def _malformed() -> ApiError:
