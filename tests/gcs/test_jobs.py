@@ -96,6 +96,14 @@ def test_a_bucket_is_made_by_the_first_run_and_fit_for_a_home(user: User, emulat
     assert user.outlast("jobs", "--home", f"gs://{name}").code == 0
 
 
+def test_who_may_neither_see_nor_make_a_bucket_is_told_which_right_is_missing(user: User, emulator: Running) -> None:
+    """And not that the very command which was typed would make it."""
+    login = {"email": "reader@example.com", "roles": ["roles/storage.objectViewer"]}
+    key = user.write("reader.json", emulator.call("POST", "/_emulator/iam/users", login).body.decode())
+    said = user.outlast("run", "--cloud-key", str(key), "--bucket", f"never-{os.getpid()}", "train.py")
+    assert said.code == 4 and "storage.buckets.create" in said.err, said.err
+
+
 def test_home_and_bucket_are_not_both_given(user: User) -> None:
     said = user.outlast("run", "--home", "gs://x-1", "--bucket", "x-1", "train.py")
     assert said.code == 2 and "`--home` and `--bucket`" in said.err

@@ -66,10 +66,19 @@ def find(client: StorageClient) -> Bucket | None:
         if error.status == 404:
             return None
         if error.status == 403:
-            return Bucket(client.bucket, "")  # its objects may be ours all the same; their requests will tell
+            # Its objects may be ours all the same, and their requests will tell; that there is none is told there too.
+            return None if _is_absent(client) else Bucket(client.bucket, "")
         raise client.transport.explain(error, f"bucket `{client.bucket}`") from error
     except NoAnswer as error:
         raise client.transport.explain(error, f"bucket `{client.bucket}`") from error
+
+
+def _is_absent(client: StorageClient) -> bool:
+    try:
+        client.list("", limit=1)
+    except (ApiError, NoAnswer) as error:
+        return isinstance(error, ApiError) and error.status == 404
+    return False
 
 
 def ensure(client: StorageClient, project: str, region: str) -> Bucket:

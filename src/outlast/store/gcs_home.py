@@ -80,7 +80,8 @@ def _rehearsed(client: StorageClient, url: str, region: str) -> tuple[str, tuple
 def _notes(bucket: buckets.Bucket, region: str) -> tuple[str, ...]:
     notes = []
     if bucket.made:
-        notes.append(f"made bucket `{bucket.name}` in `{bucket.location}`: private, without soft delete")
+        kind = "private" if bucket.soft_delete else "private, without soft delete"
+        notes.append(f"made bucket `{bucket.name}` in `{bucket.location}`: {kind}")
     if bucket.soft_delete:
         notes.append(
             f"bucket `{bucket.name}` has soft delete: every checkpoint that is replaced is kept, and billed, for days; "
