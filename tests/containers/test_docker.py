@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import tempfile
@@ -10,13 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from outlast.machine.container_command import docker_user
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine.container_command import contained, docker_user
+from outlast.spec.spec import Container
 from tests.cli.user import User
 from tests.containers.conftest import only_programs
 from tests.containers.docker_server import docker, docker_running
 from tests.containers.test_builder import DOCKERFILE
 from tests.containers.test_run import SECRET, TRAINING, processes_of, runner_of
 from tests.waiting import until
+
+
+GPU_OPTIONS = ("--gpus", "--device")
 
 
 @pytest.fixture(scope="session")
@@ -98,3 +104,43 @@ def test_whoever_is_not_root_has_a_name_and_a_place_of_his_own_in_the_container(
     assert said == "1000\noutlast\nwritten\n"
     assert docker_user(0, 0, set()) == ["--user", "0:0"]
     assert docker_user(1000, 100, {"USER"}) == ["--user", "1000:100", "--env", "HOME=/tmp", "--env", "LOGNAME=outlast"]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "gpus", "expected"),
+    [
+        ("docker", ("0", "2"), ["--gpus", "all"]),
+        ("podman", ("0", "2"), ["--device", "nvidia.com/gpu=all"]),
+        ("docker", (), []),
+        ("podman", None, []),
+    ],
+)
+def test_a_container_has_the_gpus_of_its_job_and_is_told_which(
+    tmp_path: Path, runtime: str, gpus: tuple[str, ...] | None, expected: list[str]
+) -> None:
+    assignment = Assignment("home", "job", 1, "launch", 0, 1, 1, 0.0, gpus=gpus)
+    container = Container("image", f"/usr/bin/{runtime}", (), ("--shm-size", "8g"), {})
+    paths = MachineDir(tmp_path)
+    paths.run.mkdir(parents=True)
+
+    argv = contained(container, assignment, paths, ("python3", "train.py"), {"A"}, ())
+    order = json.loads(Path(argv[-1]).read_text())
+    options = order["command"][: order["command"].index("image")]
+
+    assert order["gpus"] is bool(gpus)
+    given = [[option, value] for option, value in zip(options, options[1:], strict=False) if option in GPU_OPTIONS]
+    assert given == ([expected] if expected else [])
+    assert ("CUDA_VISIBLE_DEVICES" in options) == (gpus is not None), "all are in there, and one job's are told to it"
+    assert options[-2:] == ["--shm-size", "8g"]
+
+
+def test_gpus_that_docker_cannot_give_are_answered_with_what_gives_them(project: User) -> None:
+    """This computer has none: what its daemon says of them is real, and the option reaches it."""
+    del project.env["OUTLAST_REGISTRY"]
+    project.write("train.py", "print('never')\n")
+
+    said = project.outlast("run", "--container", "--gpus", "1", "train.py", OUTLAST_LOCAL_GPUS="1")
+
+    assert said.code == 1, said.err
+    assert "could not select device driver" in said.err + said.out
+    assert "nvidia-ctk runtime configure --runtime=docker" in said.err + said.out

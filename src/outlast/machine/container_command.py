@@ -53,6 +53,8 @@ def contained(
     words += ["--workdir", str(paths.work), "--entrypoint", PYTHON]
     hidden = sorted(secrets)
     shown = set(variables) - set(hidden)
+    if assignment.gpus is not None:
+        shown.add("CUDA_VISIBLE_DEVICES")  # also where the shell had the same: the container sees all that are here
     for variable in sorted(shown):
         words += ["--env", variable]
     words += ["--interactive"] if hidden else []
@@ -71,6 +73,7 @@ def contained(
         "environ": dict(container.environ),
         "lock": str(lock),
         "secrets": hidden,
+        "gpus": bool(assignment.gpus),
         "command": words,
     }
     files.put_json(paths.run / ORDER, order)

@@ -17,6 +17,14 @@ LABEL = "outlast.lock"
 EXIT_RUNTIME = 125
 """As podman and docker say: the container could not be started."""
 
+EXIT_DEVICES = 126
+"""As podman says where a device is not known to it; the same as for a command that cannot be run."""
+
+WAY_TO_GPUS = {
+    "docker": "`sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker`",
+    "podman": "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`",
+}
+
 TOLD = ".told"
 """After the lock's name: a file that is there when the trainer was asked to end."""
 
@@ -53,10 +61,19 @@ def main(arguments: list[str]) -> int:
     sweeper.start()
     code = runtime.wait()
     sweeper.join(SWEEP_SECONDS_MAX)  # what it has not done by then, the next one does
-    if code == EXIT_RUNTIME:
-        name = os.path.basename(order["runtime"])
-        os.write(2, f"outlast: {name} could not start the container; `--container-args` are its options\n".encode())
+    if code == EXIT_RUNTIME or (code == EXIT_DEVICES and order["gpus"]):
+        os.write(2, f"outlast: {_why(os.path.basename(order['runtime']), with_gpus=order['gpus'])}\n".encode())
     return code if code >= 0 else 128 - code
+
+
+def _why(runtime: str, *, with_gpus: bool) -> str:
+    said = f"{runtime} could not start the container"
+    if not with_gpus:
+        return f"{said}; `--container-args` are its options"
+    way = WAY_TO_GPUS["docker" if runtime == "docker" else "podman"]
+    return (
+        f"{said} with GPUs, if that is what it says above: NVIDIA's Container Toolkit makes them known to it, by {way}"
+    )
 
 
 def _start(command: list[str], secrets: list[str]) -> subprocess.Popen[bytes]:
