@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -20,7 +21,6 @@ from tests.containers.docker_server import docker, docker_running
 from tests.containers.test_builder import DOCKERFILE
 from tests.containers.test_run import SECRET, TRAINING, processes_of, runner_of
 from tests.waiting import until
-
 
 GPU_OPTIONS = ("--gpus", "--device")
 
@@ -128,7 +128,7 @@ def test_a_container_has_the_gpus_of_its_job_and_is_told_which(
     options = order["command"][: order["command"].index("image")]
 
     assert order["gpus"] is bool(gpus)
-    given = [[option, value] for option, value in zip(options, options[1:], strict=False) if option in GPU_OPTIONS]
+    given = [[option, value] for option, value in itertools.pairwise(options) if option in GPU_OPTIONS]
     assert given == ([expected] if expected else [])
     assert ("CUDA_VISIBLE_DEVICES" in options) == (gpus is not None), "all are in there, and one job's are told to it"
     assert options[-2:] == ["--shm-size", "8g"]
