@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any
@@ -53,7 +54,7 @@ class Job:
     def head(self) -> Head:
         return self.folder.read_head().head
 
-    def serve(self, trainer: Trainer, *, rank: int = 0) -> bool:
+    def serve(self, trainer: Trainer, *, rank: int = 0, denied_seconds_max: float = math.inf) -> bool:
         """Whether the launch is over when this machine leaves."""
         return serve(
             folder=self.folder,
@@ -63,6 +64,7 @@ class Job:
             child=trainer,
             clock=self.clock,
             random=self.folder.random,
+            denied_seconds_max=denied_seconds_max,
         )
 
     def keys(self, prefix: str) -> set[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 from outlast.agent.attempt import After, AttemptLife
 from outlast.agent.child import Child
 from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX
 from outlast.clock import Clock
-from outlast.errors import Damaged, KeyMissing, NewerFormat
+from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat
 from outlast.folder.cost import rent_of
 from outlast.folder.fence import Claim, Fence, Leave, Memory, Place
 from outlast.folder.folder import Folder, nonce
@@ -27,12 +28,14 @@ def serve(
     clock: Clock,
     random: Random,
     spec: Spec | None = None,
+    denied_seconds_max: float = math.inf,
 ) -> bool:
     """True: the launch is over and whoever started this machine may end it (`leave done`); False: only this machine is (`leave again`).
 
-    `spec`: if it was just read.
+    `spec`: if it was just read. `denied_seconds_max`: a store that has refused so long to let this machine begin an attempt will not
+    let the next one either, and `Denied` is raised.
     """
-    return _Service(folder, launch_id, rank, machine, child, clock, random, spec).run()
+    return _Service(folder, launch_id, rank, machine, child, clock, random, spec, denied_seconds_max).run()
 
 
 class _Service:
@@ -46,6 +49,7 @@ class _Service:
         clock: Clock,
         random: Random,
         spec: Spec | None,
+        denied_seconds_max: float,
     ) -> None:
         self.folder = folder
         self.launch_id = launch_id
@@ -58,15 +62,20 @@ class _Service:
         self.spec = spec
         self.launch: LaunchRecord | None = None
         self.survivor_of: int | None = None
+        self.denied_seconds_max = denied_seconds_max
+        self.claimed = False
 
     def run(self) -> bool:
         away_since: float | None = None
         while True:
             try:
                 done = self._attempt()
-            except AWAY:
+            except AWAY as error:
                 now = self.clock.monotonic()
                 away_since = now if away_since is None else away_since
+                hopeless = isinstance(error, Denied) and not self.claimed
+                if hopeless and now - away_since > self.denied_seconds_max:
+                    raise
                 if now - away_since > OFFLINE_SECONDS_MAX:
                     return False
                 self.clock.sleep(self.random.uniform(0.5, 10.0))
@@ -91,6 +100,7 @@ class _Service:
         if self.spec is None or self.launch is None:
             self.spec = self.folder.read_spec()
             self.launch = self.folder.read_launch(claim.at.head.launch)
+        self.claimed = True
         life = AttemptLife(self.folder, fence, claim, self.spec, self.launch, self.child, self.clock)
         after = life.live()
         if after is After.OFF:

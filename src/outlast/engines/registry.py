@@ -116,6 +116,18 @@ DISMISSERS: Mapping[str, Callable[[Launch, Mapping[str, str], Clock, Collection[
 """Sends away machines that are not needed any more and may not leave by themselves (`LaunchState.idle`); those that were there."""
 
 
+def _compute_complaint(launch: Launch, environ: Mapping[str, str], clock: Clock) -> str:
+    from outlast.engines.compute.engine import ComputeEngine
+
+    return ComputeEngine(clock, environ).complaint(launch)
+
+
+COMPLAINTS: Mapping[str, Callable[[Launch, Mapping[str, str], Clock], str]] = {
+    "compute": _compute_complaint,
+}
+"""What machines that are up and do nothing say of it, for those engines whose machines can tell without a home."""
+
+
 def _vertex_made(engine: Engine, launch: Launch) -> tuple[Resource, ...]:
     from outlast.engines.vertex.engine import VertexEngine
     from outlast.engines.vertex.resources import made

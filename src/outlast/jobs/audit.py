@@ -13,7 +13,9 @@ from outlast.errors import Denied, KeyMissing, OutlastError
 from outlast.folder.bills import Bills
 from outlast.folder.home import Home
 from outlast.folder.records import Head
+from outlast.jobs.complaints import stuck_words
 from outlast.jobs.job import Job
+from outlast.jobs.roles import LEAVE_GROUP
 from outlast.jobs.world import World
 
 GRACE_SECONDS = 120.0
@@ -144,7 +146,7 @@ class _Judge:
                 self.trapped.add(found.name)
                 return (
                     Verdict.LEAK,
-                    f"job `{head.job}` needs it no more, and it may not leave: `outlast init` gives that right",
+                    f"job `{head.job}` needs it no more, and it may not leave: `outlast init` gives the right `{LEAVE_GROUP}`",
                 )
             return Verdict.NEEDED, f"job `{head.job}` has not ended"
         ended_seconds = home.store.now() - (head.ended_at or 0.0)
@@ -153,7 +155,15 @@ class _Judge:
                 Verdict.NEEDED,
                 f"job `{head.job}` has {head.state.value}, and its machine lingers as it was asked to",
             )
-        return _unless_fresh(ended_seconds), f"job `{head.job}` has {head.state.value}"
+        return _unless_fresh(ended_seconds), f"job `{head.job}` has {head.state.value}{self._stuck(home, head, found)}"
+
+    def _stuck(self, home: Home, head: Head, found: Found) -> str:
+        """Said once, where it is about: of the group that its machine may not end."""
+        if found.kind != "group":
+            return ""
+        folder = home.folder(head.job)
+        words = stuck_words(folder, folder.read_launch(head.launch))
+        return f"; {words}" if words else ""
 
     def _is_idle(self, home: Home, head: Head, found: Found) -> bool:
         """A machine's name ends with its rank."""

@@ -15,6 +15,7 @@ from outlast.folder.bills import Bills
 from outlast.folder.folder import Folder
 from outlast.folder.records import LaunchRecord
 from outlast.jobs.job import Job, as_launch
+from outlast.jobs.roles import LEAVE_GROUP
 from outlast.jobs.world import World
 from outlast.spec.spec import Spec
 
@@ -33,7 +34,7 @@ def dismiss_idle(world: World, job: Job, record: LaunchRecord, spec: Spec, state
         return replace(state, why=f"{state.why}; nor may you send it away: {error.message}")
     _settle(job.folder, record, gone)
     machines = f"{len(gone):,} of its machines" if len(gone) > 1 else "one of its machines"
-    said = f"{machines} had nothing to do and might not leave: sent away now; `outlast init` gives that right"
+    said = f"{machines} had nothing to do and might not leave: sent away now; `outlast init` gives the right `{LEAVE_GROUP}`"
     return replace(state, why=said, idle=()) if gone else state
 
 

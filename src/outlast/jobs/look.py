@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from outlast.engines.engine import Condition, LaunchState
 from outlast.errors import NoCapacity
 from outlast.folder import life
@@ -9,6 +11,7 @@ from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, State
+from outlast.jobs.complaints import stuck_words, with_complaint
 from outlast.jobs.dismiss import dismiss_idle
 from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
@@ -54,7 +57,10 @@ def look(world: World, job: Job) -> Status:
         end_what_is_left(world, job, record, spec, at.head)
         if job.folder.store.now() - (at.head.ended_at or 0.0) > FORGET_SECONDS:
             forget(world, spec, record.id)  # its machine does so itself, when it has told whom it has to tell
+        launch_state = replace(launch_state, why=stuck_words(job.folder, record))
     beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None
+    if not at.head.state.final:
+        launch_state = with_complaint(world, job, record, spec, at.head, beat, launch_state)
     return status_of(
         spec,
         at.head,

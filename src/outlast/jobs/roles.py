@@ -9,7 +9,8 @@ RUNNER_ACCOUNT = "outlast-runner"
 """The service account of every machine that is rented."""
 
 RUNNER_ROLE = "outlastRunner"
-RUNNER_PERMISSIONS = ("compute.instanceGroupManagers.delete", "compute.instanceGroupManagers.update")
+END_GROUP, LEAVE_GROUP = "compute.instanceGroupManagers.delete", "compute.instanceGroupManagers.update"
+RUNNER_PERMISSIONS = (END_GROUP, LEAVE_GROUP)
 """In the project: a machine ends its own group, or leaves it when it is not needed any more. It can look at nothing, and make nothing
 that is not described by a group's template already."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlast.engines.registry import TIDIERS
 from outlast.errors import OutlastError
 from outlast.folder.records import Head, LaunchRecord
+from outlast.jobs.complaints import stuck_words
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.world import World
 from outlast.jobs.zones import remember_end
@@ -33,7 +34,8 @@ def see_off(world: World, job: Job, record: LaunchRecord, spec: Spec, head: Head
         while engine.state(launch).alive:
             if _left_seconds(job, record, head) <= 0:
                 engine.stop(launch)
-                return ""
+                stuck = stuck_words(job.folder, record)
+                return f"nothing runs, since this command has ended it: {stuck}" if stuck else ""
             world.clock.sleep(max(LOOK_SECONDS, job.folder.store.poll_seconds))
         _tidy(world, job, record, spec, head)
     except OutlastError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_
 from outlast.agent.serve import serve
 from outlast.agent.sweep_terms import paid_no_more
 from outlast.clock import SYSTEM
-from outlast.errors import KeyMissing, OutlastError, StoreUnavailable
+from outlast.errors import Denied, KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
 from outlast.google.variables import become
@@ -33,6 +34,9 @@ from outlast.store.store import Store
 EXIT_FAILED = 1
 AWAY_SECONDS = (1.0, 30.0)
 """How long to wait for a home that is away, before looking again."""
+
+DENIED_SECONDS_MAX = 600.0
+"""A right takes minutes to arrive. A rented machine that has no right to begin costs money for nothing."""
 
 WARM = (
     "hashlib",
@@ -92,22 +96,26 @@ def _boot(
     become(os.environ, told.environ)  # the supervisor may have been started from another shell, for another job
     random = SystemRandom()
     folder = Folder(open_store(told.home), told.job, random)
-    paid = paid_until(paths) if told.rented else None
+    if told.rented:
+        from outlast.machine.complaint import complain
+
+        complain(folder.store)
+    unpaid = _unpaid(paths, told)
     try:
-        spec, launch = _patiently(lambda: (folder.read_spec(), folder.read_launch(told.launch)), told, paid)
+        spec, launch = _patiently(lambda: (folder.read_spec(), folder.read_launch(told.launch)), told, unpaid)
     except StoreUnavailable:
-        if paid is None or not paid_no_more(paid, SYSTEM):
+        if not unpaid():
             raise
         return EXIT_AGENT_AGAIN
     except KeyMissing:
-        files.create(paths.up)
+        files.create(paths.up, like=paths.agent)
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
         return EXIT_AGENT_DONE  # the job was deleted
     if spec.cells is not None:
         return _work(paths, told, folder, spec, launch, on_up)
     child = _child(paths, told, folder, spec, launch)
     _patiently(lambda: on_up(folder), told)
-    files.create(paths.up)
+    files.create(paths.up, like=paths.agent)
     try:
         done = serve(
             folder=folder,
@@ -118,7 +126,14 @@ def _boot(
             clock=SYSTEM,
             random=random,
             spec=spec,
+            denied_seconds_max=DENIED_SECONDS_MAX if told.rented else math.inf,
         )
+    except Denied as error:
+        from outlast.engines.compute.boots import FAILED
+
+        # Without a right that the first boot of any machine needs, no other machine gets further: the launch ends, with these words.
+        folder.store.put(f"{folder.keys.boots(told.launch)}{FAILED}", error.message.encode(), if_generation=0)
+        return EXIT_AGENT_DONE
     finally:
         child.close()
     if done:
@@ -145,7 +160,7 @@ def _work(
         return _child(paths, replace(told, job=cell.job), folder, cell, record)
 
     _patiently(lambda: on_up(folder), told)
-    files.create(paths.up)
+    files.create(paths.up, like=paths.agent)
     study = _study(paths, told, folder, spec, launch)
     leaving = work(
         folder=folder,
@@ -231,14 +246,21 @@ def _mask(user_dir: Path, spec: Spec, told: Assignment) -> Mask:
     return Mask(kept.variables.values() if kept is not None else None)
 
 
-def _patiently(read: Callable[[], T], told: Assignment, paid: float | None = None) -> T:
+def _unpaid(paths: MachineDir, told: Assignment) -> Callable[[], bool]:
+    """Whether nobody has paid for more of this machine, which must leave then."""
+    born_at = SYSTEM.monotonic() if told.born_at is None else told.born_at
+    paid = paid_until(paths)
+    return lambda: told.limited and paid_no_more(paid, born_at, SYSTEM)
+
+
+def _patiently(read: Callable[[], T], told: Assignment, unpaid: Callable[[], bool] = lambda: False) -> T:
     """A home that is away for now is no failed boot. Ends with the launch's deadline, or when nobody has paid for more."""
     wait, wait_max = AWAY_SECONDS
     while True:
         try:
             return read()
         except StoreUnavailable:
-            if SYSTEM.now() >= told.deadline_at or paid_no_more(paid, SYSTEM):
+            if SYSTEM.now() >= told.deadline_at or unpaid():
                 raise
             SYSTEM.sleep(wait)
             wait = min(wait_max, wait * 2)

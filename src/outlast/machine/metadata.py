@@ -34,6 +34,16 @@ class Metadata:
             raise NotFound(f"the metadata server has no `{path}` ({answer.status})")
         return bytes(answer.body)
 
+    def tell(self, name: str, words: str) -> bool:
+        """A guest attribute, which whoever looks at the machine can read; whether it was taken. It takes no right."""
+        url = f"{self.base}/instance/guest-attributes/{name}"
+        request = Request("PUT", url, HEADERS, words.encode())
+        try:
+            answer = self.wire.send(request, connect_seconds=CONNECT_SECONDS, stall_seconds=STALL_SECONDS)
+        except NoAnswer:
+            return False
+        return answer.status == 200
+
     def watch(self, path: str, seconds: int) -> dict[str, Any]:
         """The tree below `path`, when it has changed since the last call, or after so long."""
         query = f"recursive=true&alt=json&wait_for_change=true&last_etag={self.etag}&timeout_sec={seconds}"

@@ -57,7 +57,8 @@ def _read(reference: str, rights_seconds: float) -> str:
     from outlast.google.secrets import SecretApi
 
     manager = SecretApi(connect())
-    until = SYSTEM.monotonic() + (rights_seconds if _of_machine(manager) else 0.0)
+    by_machine = _of_machine(manager)
+    until = SYSTEM.monotonic() + (rights_seconds if by_machine else 0.0)
     while True:
         try:
             return secret_text(_access(manager, reference), reference)
@@ -65,7 +66,15 @@ def _read(reference: str, rights_seconds: float) -> str:
             if SYSTEM.monotonic() >= until:
                 # A home that denies something is waited for; this is no home, and nobody is waited for.
                 raise OutlastError(error.message, hint=error.hint) from error
+            if by_machine:
+                _complain(error)
         SYSTEM.sleep(RIGHTS_PAUSE_SECONDS)
+
+
+def _complain(error: Denied) -> None:
+    from outlast.machine.complaint import complaint
+
+    complaint()(error.message)
 
 
 def _of_machine(manager: SecretApi) -> bool:

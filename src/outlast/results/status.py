@@ -183,7 +183,8 @@ def status_of(
     now: float,
     folder_url: str,
 ) -> Status:
-    """`alive`: what the engine says of the launch (`waiting`, `starting`, `running`), empty if nothing of it is."""
+    """`alive`: what the engine says of the launch (`waiting`, `starting`, `running`), empty if nothing of it is. `why`: what it waits for;
+    of one that has ended, what is to be said beside its reason."""
     step = head.best_step if head.best_step >= 0 else None
     attempt = head.attempts.get(str(head.attempt))
     if attempt is not None and attempt.step is not None:
@@ -196,7 +197,7 @@ def status_of(
         head=head,
         launch=launch,
         state=_state(head, alive, stopping),
-        why=head.reason if head.state.final else why,
+        why="\n".join(filter(None, (head.reason, why))) if head.state.final else why,
         step=step,
         doing=beat.doing if beat and not head.state.final else "",
         machines=machines,

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from outlast.clock import SYSTEM, Clock
-from outlast.errors import KeyMissing, NotFound, OutlastError, PreconditionFailed, StoreUnavailable
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, StoreUnavailable
 from outlast.google.errors import ApiError
 from outlast.google.storage import LIST_MAX, StorageClient
 from outlast.google.transport import Transport
@@ -51,6 +51,9 @@ class GcsStore:
         self._crew = Crew(THREADS)
         self._there = False
         """The bucket was seen."""
+
+        self.on_denied: Callable[[str], None] = lambda words: None
+        """Hears of every refusal for want of a right, beside whoever gets the error."""
 
     @property
     def billed_writes(self) -> int:
@@ -278,7 +281,10 @@ class GcsStore:
                 f"there is no bucket `{self._client.bucket}`",
                 hint=f"`outlast run --bucket {self._client.bucket} ...` makes it",
             )
-        return self._transport.explain(error, self._doing(verb, key), bucket=self._client.bucket)
+        explained = self._transport.explain(error, self._doing(verb, key), bucket=self._client.bucket)
+        if isinstance(explained, Denied):
+            self.on_denied(explained.message)
+        return explained
 
     def _doing(self, verb: str, key: str) -> str:
         return f"cannot {verb} `{self.url}/{key}`"

@@ -4,6 +4,7 @@
 <rank>-<n>-up     its agent has come up
 <rank>-<n>-log    the end of what it had to say when it gave up
 <rank>-<n>-spare  it is not needed any more, and may not leave its group: why
+stuck             a machine that has done its work may not end its group: why
 failed            three in a row did not come up: the launch is over, and this is why
 """
 

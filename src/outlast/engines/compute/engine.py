@@ -13,7 +13,7 @@ from functools import cached_property
 from outlast.clock import Clock
 from outlast.engines.compute import names
 from outlast.engines.compute.group import Group
-from outlast.engines.compute.looking import look
+from outlast.engines.compute.looking import complaint, look
 from outlast.engines.compute.making import make
 from outlast.engines.compute.managed import place_of, there_by_rank
 from outlast.engines.compute.requests import told
@@ -130,6 +130,12 @@ class ComputeEngine:
         group = self._group(launch)
         with told(f"sending away what launch `{launch.id}` in `{group.region}` does not need any more"):
             return group.send_away(idle)
+
+    def complaint(self, launch: Launch) -> str:
+        """What keeps its machines, which are up, from their work, as they say themselves; empty: nothing that they know."""
+        group = self._group(launch)
+        with told(_doing(group)):
+            return complaint(group, self.transport)
 
     # People.
 

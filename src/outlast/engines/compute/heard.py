@@ -7,6 +7,7 @@ from outlast.google.compute_building import BuildingClient
 from outlast.google.errors import ApiError
 
 NAMESPACE = "outlast"
+WAITS, FAILED = "waits", "failed"
 CHARACTERS_MAX = 1000
 _NOT_TOLD = (400, 403, 404)
 """Gone again, or nobody may look: the machine ends without us too."""
@@ -28,5 +29,5 @@ def hear(client: BuildingClient, zone: str, name: str) -> Heard:
         if error.status not in _NOT_TOLD:
             raise
         return Heard()
-    failed = told.get("failed", "").strip()[-CHARACTERS_MAX:]
-    return Heard(told.get("waits", "").strip().rpartition("\n")[2][:CHARACTERS_MAX], failed)
+    failed = told.get(FAILED, "").strip()[-CHARACTERS_MAX:]
+    return Heard(told.get(WAITS, "").strip().rpartition("\n")[2][:CHARACTERS_MAX], failed)

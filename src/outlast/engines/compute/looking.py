@@ -14,6 +14,9 @@ from outlast.google.compute_building import BuildingClient
 from outlast.google.storage import StorageClient
 from outlast.google.transport import Transport
 
+LEAVE_RIGHT = "compute.instanceGroupManagers.update"
+"""What a machine needs to be deleted by its group at its own request."""
+
 
 def look(group: Group, transport: Transport, taken: Collection[str]) -> LaunchState:
     """`taken`: machines that somebody here has taken away, which Google may call running for minutes."""
@@ -28,7 +31,7 @@ def look(group: Group, transport: Transport, taken: Collection[str]) -> LaunchSt
         return LaunchState(Condition.REFUSED, f"in `{group.region}`: {troubles.told(final)}")
     there = list(there_by_rank(managed))
     boots = boots_of(transport, launch, there)
-    silent = [one for one in managed if is_there(one) and rank_of(one) not in boots.newest]
+    silent = [one for one in managed if is_there(one) and not boots.is_up(rank_of(one) or 0)]
     heard = _hear(group, transport, silent)
     if heard.failed:
         return LaunchState(Condition.BOOT_FAILED, heard.failed)
@@ -59,8 +62,14 @@ def boots_of(transport: Transport, launch: Launch, ranks: Collection[int]) -> Bo
     return read_boots(StorageClient(transport, bucket.name), bucket, launch.boots)
 
 
+def complaint(group: Group, transport: Transport) -> str:
+    """Of the first machine that is there: what was refused to it last, in the home's own words."""
+    there = there_by_rank(group.managed())
+    return _hear(group, transport, [there[min(there)]] if there else []).waits
+
+
 def _hear(group: Group, transport: Transport, silent: list[Managed]) -> Heard:
-    """Of the first that runs and has not counted its boot in the home: what keeps it keeps the others."""
+    """Of the first that runs and is not up: what keeps it keeps the others."""
     if not silent:
         return Heard()
     return hear(BuildingClient(transport, group.rented.project), *place_of(silent[0]))
@@ -76,4 +85,4 @@ def _without_group(transport: Transport, launch: Launch) -> LaunchState:
 
 def trapped(idle: int) -> str:
     machines = f"{idle:,} of its machines have" if idle > 1 else "one of its machines has"
-    return f"{machines} nothing to do, but may not leave: `outlast init` gives that right; until the end it is paid for"
+    return f"{machines} nothing to do, but may not leave: `outlast init` gives the right `{LEAVE_RIGHT}`; until the end it is paid for"

@@ -51,6 +51,13 @@ call() {
   case $? in 0 | 23) printf '%s' "$status" ;; *) printf 000 ;; esac   # 23: it was answered, but a full disk keeps no answer
 }
 
+# What the last answer says: Google's own words, which name a right that is missing.
+words() {
+  local found
+  found=$(sed -n 's/.*"message" *: *"\([^"]*\)".*/\1/p' "$base/answer" 2>/dev/null | head -n 1)
+  printf '%s' "${found:-$(tr '\n' ' ' <"$base/answer" 2>/dev/null)}" | head -c 400
+}
+
 # create NAME: a record beside this launch's boots, unless it is there, of what comes in.
 create() {
   call POST "$storage/upload/storage/v1/b/$bucket/o?uploadType=media&name=$boots$1&ifGenerationMatch=0" \
@@ -67,14 +74,16 @@ tell() {
 # The group recreates whatever stops by itself: only without it is this over. Who may not delete it may be allowed to empty it. Who may
 # do neither asks for some minutes, since rights arrive late, and powers off: until it is made again, and asks again, only its disk is paid for.
 end_group() {
-  local try status refused=0
+  local try status why refused=0
   for try in $(seq 1 60); do
     status=$(call DELETE "$group")
     say "asked for the end of the group: $status"
     case $status in
       404) break ;;
       401 | 403)
-        say "this machine may not end its group: $(head -c 300 "$base/answer" | tr '\n' ' ')"
+        why="this machine may not end its group: $status $(words)"
+        say "$why"
+        [ "$refused" -gt 0 ] || printf '%s' "$why" | create stuck >/dev/null
         refused=$((refused + 1))
         status=$(call POST "$group/resize?size=0&requestId=$(cat /proc/sys/kernel/random/uuid)" --data-binary '')
         say "asked for an empty group: $status"
@@ -87,7 +96,8 @@ end_group() {
 }
 
 # This machine is not needed any more: its group deletes it, and is so much smaller from then on. By itself it does not power off, since
-# the group would make it again. What is refused is asked again as long as the group is there, and said where somebody looks.
+# the group would make it again. What is refused is said where somebody looks, and comes back from here: as long as the machine is paid
+# for, its agent watches what all of them cost, and has it ask again now and then.
 leave_group() {
   local try=0 status zone request why
   zone=$(metadata instance/zone) || give_up 'the metadata server does not say which zone this is'
@@ -100,10 +110,10 @@ leave_group() {
       200) sleep "$((pause_seconds * 24))" ;;
       404) poweroff_now ;;
       401 | 403)
-        why="this machine is not needed any more, and may not leave its group: $status $(head -c 300 "$base/answer" | tr '\n' ' ')"
+        why="this machine is not needed any more, and may not leave its group: $status $(words)"
         say "$why"
         printf '%s' "$why" | create "$rank-$count-spare" >/dev/null
-        sleep "$((pause_seconds * 12))"
+        return
         ;;
       *) try=$((try + 1)) && sleep $((try < 5 ? 1 << try : 30)) ;;
     esac
@@ -158,7 +168,7 @@ while :; do
     412) count=$((count + 1)) ;;
     *)
       tries=$((tries + 1))
-      say "boot $rank-$count could not be written: $status $(head -c 300 "$base/answer" | tr '\n' ' ')"
+      say "boot $rank-$count could not be written: $status $(words)"
       tail -c 1000 <<<"$said" | tell waits
       if [ "$tries" -ge "$tries_max" ]; then
         case $status in 401 | 403 | 404) ;; *) poweroff_now ;; esac
@@ -190,7 +200,7 @@ done
 root=$base/agent/$digest
 if [ ! -e "$root/whole" ]; then
   status=$(call GET "$storage/storage/v1/b/$bucket/o/$agent?alt=media")
-  [ "$status" = 200 ] || give_up "the agent could not be fetched: $status"
+  [ "$status" = 200 ] || give_up "the agent could not be fetched: $status $(words)"
   printf '%s  %s\n' "$digest" "$base/answer" | sha256sum -c --status || give_up "the agent is not what was shipped, or has no room: $(room)"
   rm -rf "$root" && mkdir -p "$root" || give_up "no room for the agent: $(room)"
   "$python" -m zipfile -e "$base/answer" "$root" || give_up "the agent could not be unpacked: $(room)"
@@ -199,12 +209,15 @@ fi
 
 say "starting the agent with $python"
 cd /
-# By itself, with its output in a file: whoever runs this script reads our output line by line, and stops at a long one.
-PYTHONPATH=$root setsid "$python" -m outlast.machine.rented "$rank" "$count" "$base" >>"$base/agent.log" 2>&1
-code=$?
-case $code in
-  0) end_group ;;
-  10) say 'this machine has left; the group makes another one' && poweroff_now ;;
-  20) leave_group ;;
-  *) cat "$base/agent.log" >>"$log" && give_up "the agent ended with $code" ;;
-esac
+while :; do
+  # By itself, with its output in a file: whoever runs this script reads our output line by line, and stops at a long one.
+  PYTHONPATH=$root setsid "$python" -m outlast.machine.rented "$rank" "$count" "$base" >>"$base/agent.log" 2>&1
+  code=$?
+  case $code in
+    0) end_group ;;
+    10) say 'this machine has left; the group makes another one' && poweroff_now ;;
+    20) leave_group ;;
+    *) cat "$base/agent.log" >>"$log" && give_up "the agent ended with $code" ;;
+  esac
+  sleep "$pause_seconds"
+done
