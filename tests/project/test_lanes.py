@@ -41,14 +41,26 @@ def test_a_lane_without_a_budget_is_refused() -> None:
 @pytest.mark.parametrize(
     ("outcome", "code"),
     [
-        (lanes.Outcome("store", 4.0, passed=True), 0),
-        (lanes.Outcome("store", 6.0, passed=True), 0),
-        (lanes.Outcome("store", 21.0, passed=True), 1),
-        (lanes.Outcome("store", 4.0, passed=False), 1),
+        (lanes.Outcome("store", 40.0, passed=True), 0),
+        (lanes.Outcome("store", 60.0, passed=True), 0),
+        (lanes.Outcome("store", 130.0, passed=True), 1),
+        (lanes.Outcome("store", 40.0, passed=False), 1),
     ],
 )
 def test_a_lane_fails_by_its_tests_or_by_its_time(outcome: lanes.Outcome, code: int) -> None:
-    assert lanes.report([outcome], {"store": 5}, 4.0, 0.5) == code
+    assert lanes.report([outcome], {"store": 50}, 4.0, 0.5) == code
+
+
+def test_where_all_lanes_are_slow_only_one_that_is_slower_still_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    budgets = dict.fromkeys(lanes.LANES, 50)
+    slow = [lanes.Outcome(lane, 140.0, passed=True) for lane in lanes.LANES]
+    assert lanes.report(slow, budgets, 4.0, 0.5) == 0
+    assert "280% of their budgets" in capsys.readouterr().out
+    worse = [lanes.Outcome("store", 360.0, passed=True) if one.lane == "store" else one for one in slow]
+    assert lanes.report(worse, budgets, 4.0, 0.5) == 1
+    assert re.findall(r"^(\w+) .*FAR OVER BUDGET$", capsys.readouterr().out, flags=re.MULTILINE) == ["store"]
+    fast = [lanes.Outcome(lane, 20.0, passed=True) for lane in lanes.LANES if lane != "store"]
+    assert lanes.report([*fast, lanes.Outcome("store", 105.0, passed=True)], budgets, 4.0, 0.5) == 0
 
 
 SKIPS = """
