@@ -411,6 +411,9 @@ def test_a_target_that_is_left_out_is_refused_with_the_way_to_ship_it(working: W
     assert working.pack(target=Target(TargetKind.MODULE, "pkg.__main__")).files == 3
     with pytest.raises(UsageError):
         working.pack(target=Target(TargetKind.MODULE, "pkg.other"))
+    (working.directory / "link.py").symlink_to("/etc/passwd")
+    with pytest.raises(UsageError, match=r"`link\.py` is a link to outside of"):
+        working.pack(target=Target(TargetKind.SCRIPT, "link.py"))
 
 
 def test_a_file_that_vanishes_on_the_way_is_named(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:

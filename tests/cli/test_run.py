@@ -62,13 +62,21 @@ def test_a_job_that_is_stopped_is_exit_code_7(user: User) -> None:
 def test_all_that_run_are_stopped_when_somebody_says_yes(user: User) -> None:
     user.write("train.py", ENDLESS)
     for name in ("one", "two"):
-        assert user.outlast("run", "--detach", "--job-id", name, "train.py").code == 0
+        assert user.outlast("run", "--detach", "--job-id", name, "-l", f"is={name}", "train.py").code == 0
     refused = user.outlast("stop", "--all")
     assert refused.code == 2 and "`one`" in refused.err and "`two`" in refused.err and "--yes" in refused.err
-    assert user.outlast("stop", "--all", "one").code == user.outlast("stop", "--yes", "one").code == 2
+    for words in (("--all", "one"), ("--yes", "one"), ("--name", "one", "two"), ("--all", "--label", "is=one")):
+        assert user.outlast("stop", *words).code == 2
+    for words in (("--name", "one"), ("--label", "is=one")):
+        refused = user.outlast("stop", *words)
+        assert refused.code == 2 and "stop `one`: nobody" in refused.err
+    assert user.outlast("stop", "--label", "is=three").err == "nothing like that runs\n"
     stopped = user.outlast("stop", "--all", "--yes", "--json")
     assert sorted((row["job"], row["state"]) for row in stopped.json) == [("one", "stopped"), ("two", "stopped")]
     assert user.outlast("stop", "--all").err == "nothing runs\n"
+    assert [row["job"] for row in user.outlast("jobs", "--state", "stopped", "--json").json] == ["two", "one"]
+    assert user.outlast("jobs", "--state", "failed", "--state", "running", "--json").json == []
+    assert "`stopping`, `succeeded`, `failed`" in user.outlast("jobs", "--state", "done").err
 
 
 def test_a_job_whose_time_is_over_is_exit_code_8(user: User) -> None:
@@ -316,3 +324,4 @@ def test_the_id_of_a_job_that_succeeded_is_answered_with_what_can_be_done(user: 
     assert user.outlast("run", "--job-id", "mine", "train.py").code == 0
     again = user.outlast("run", "--job-id", "mine", "train.py")
     assert again.code == 2 and "hint: `--from mine`, or another `--job-id`" in again.err
+    assert again.err.startswith("error: ")  # before a word about a plan

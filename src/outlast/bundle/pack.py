@@ -201,6 +201,11 @@ def _check_files(files: Mapping[bytes, File], directory: Path, *, may_be_empty: 
 def _check_target(target: Target, shipped: set[bytes], directory: Path) -> None:
     if not is_shipped(target, shipped):
         script = script_of(target)
+        if not (directory / script).resolve().is_relative_to(directory.resolve()):
+            raise UsageError(
+                f"`{script}` is a link to outside of `{directory}`, and only what is inside of it is shipped",
+                hint="put a copy of the script itself there, or stand where it is",
+            )
         raise UsageError(
             f"`{script}` is there and is left out of the bundle, by git's or `.outlastignore`'s rules",
             hint=f"`git -C {directory} check-ignore -v {script}` tells which; `git add -f {script}` ships it",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.listing import list_all
+from outlast.cli.listing import STATES, list_all
 from outlast.cli.options import home_option, json_option, whole
 from outlast.spec.names import check_label
 
@@ -14,6 +14,14 @@ from outlast.spec.names import check_label
     "jobs", cls=Command, short_help="List jobs, the newest first.", aliases={"xgroup": "name", "max-jobs": "limit"}
 )
 @click.option("--running", is_flag=True, help="Only jobs that have not ended.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(STATES),
+    metavar="STATE",
+    help="Only jobs in this state, such as `failed`; repeatable.",
+)
 @click.option(
     "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="Only jobs with this label; repeatable."
 )
@@ -28,7 +36,14 @@ from outlast.spec.names import check_label
 @home_option
 @json_option
 def command(
-    running: bool, labels: tuple[str, ...], name: str, limit: int | None, watch: bool, home: str | None, as_json: bool
+    running: bool,
+    states: tuple[str, ...],
+    labels: tuple[str, ...],
+    name: str,
+    limit: int | None,
+    watch: bool,
+    home: str | None,
+    as_json: bool,
 ) -> int:
     """List jobs, the newest first, from all homes that you have used."""
     if watch:
@@ -39,7 +54,7 @@ def command(
         world = system_world()
         wanted = dict(check_label(label) for label in labels)
         return watch_jobs(
-            lambda: list_all_jobs(world, home=home, running=running, labels=wanted, name=name),
+            lambda: list_all_jobs(world, home=home, running=running, states=states, labels=wanted, name=name),
             world.clock,
             world.now_at,
             as_json=as_json,
@@ -47,6 +62,7 @@ def command(
         )
     return list_all(
         running=running,
+        states=states,
         labels=dict(check_label(label) for label in labels),
         name=name,
         home=home,

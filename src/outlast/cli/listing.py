@@ -22,6 +22,18 @@ LIMIT_DEFAULT = 50
 """How many a person is shown at once."""
 
 ENDED = frozenset(("succeeded", "failed", "stopped", "expired", "damaged"))
+STATES = (
+    "submitted",
+    "waiting",
+    "starting",
+    "running",
+    "stopping",
+    "succeeded",
+    "failed",
+    "stopped",
+    "expired",
+    "damaged",
+)
 HEADER = ("JOB", "STATE", "STEP", "ATTEMPTS", "SUBMITTED", "ON", "TARGET")
 HEADER_WITH_COST = (*HEADER[:-1], "COST", HEADER[-1])
 NUMBERS = (2, 3)
@@ -40,6 +52,7 @@ COLOUR_OF_STATE = {
 def list_all(
     *,
     running: bool = False,
+    states: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
     name: str = "",
     home: str | None = None,
@@ -51,7 +64,9 @@ def list_all(
 
     world = system_world()
     with shown_progress() as on_progress:
-        jobs = list_all_jobs(world, home=home, running=running, labels=labels or {}, name=name, on_progress=on_progress)
+        jobs = list_all_jobs(
+            world, home=home, running=running, states=states, labels=labels or {}, name=name, on_progress=on_progress
+        )
     for url, why in world.away.items():
         say(f"home `{shown(url)}` could not be read: {shown(why)}")
     if as_json:
@@ -64,7 +79,7 @@ def list_all(
                 f"and {len(jobs) - len(shown_ones):,} that ended before; `outlast jobs --limit 0` lists all {len(jobs):,}"
             )
     else:
-        _say_none(filtered=bool(running or labels or name))
+        _say_none(filtered=bool(running or states or labels or name))
     return EXIT_DONE
 
 

@@ -93,12 +93,14 @@ def command(target: str | None, detach: bool, dry_run: bool, as_json: bool, **gi
 def _submit(world: World, target: str, given: dict[str, Any], *, following: bool) -> Job:
     from outlast.jobs.job import Job
     from outlast.jobs.plan import plan
-    from outlast.jobs.submit import carry_out
+    from outlast.jobs.submit import carry_out, check_not_ended
     from outlast.jobs.watch import ring_for_watching
 
     begun_at = world.clock.monotonic()
     with shown_progress() as on_progress:
         planned = plan(world, asked(world, target, given), on_progress=on_progress)
+    if planned.asked.job_id:
+        check_not_ended(planned)
     say_plan(planned, world.clock.monotonic() - begun_at)
     if following:
         ring_for_watching(Job.of(planned.home, planned.spec.job).folder)

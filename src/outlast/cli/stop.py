@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ from outlast.cli.options import group_option, home_option, json_option, named_gr
 from outlast.cli.outcome import end_line
 from outlast.cli.terminal import put_json, say
 from outlast.errors import EXIT_DONE, NotFound, UsageError
+from outlast.spec.names import check_label
 
 if TYPE_CHECKING:
     from outlast.jobs.job import Job
@@ -22,13 +24,24 @@ NAMED_MAX = 8
 @click.command("stop", cls=Command, short_help="Stop jobs: their trainers save and leave.")
 @click.argument("jobs", nargs=-1, metavar="JOB...")
 @click.option("--all", "everything", is_flag=True, help="All that have not ended, in all homes that you have used.")
-@click.option("--yes", is_flag=True, help="With --all: do not ask.")
+@click.option("--name", metavar="NAME", default="", help="All of this name that have not ended.")
+@click.option(
+    "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="All with this label that have not ended."
+)
+@click.option("--yes", is_flag=True, help="With --all, --name, --label: do not ask.")
 @group_option
 @home_option
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, jobs: tuple[str, ...], everything: bool, yes: bool, home: str | None, as_json: bool
+    ctx: click.Context,
+    jobs: tuple[str, ...],
+    everything: bool,
+    name: str,
+    labels: tuple[str, ...],
+    yes: bool,
+    home: str | None,
+    as_json: bool,
 ) -> int:
     """Stop jobs: each trainer saves a checkpoint and leaves, and its machines are gone when this returns.
 
@@ -42,14 +55,20 @@ def command(
 
     group = named_group(ctx)
     jobs = jobs if group is None else (group, *jobs)
-    if everything and jobs:
-        raise UsageError(f"`--all` and `{jobs[0]}` are not both", hint="`outlast stop --all`, or the jobs alone")
-    if yes and not everything:
-        raise UsageError("`--yes` is for `--all`: jobs that are named are stopped without a question")
-    if not jobs and not everything:
+    several = "--all" if everything else "--name" if name else "--label" if labels else ""
+    wanted = dict(check_label(label) for label in labels)
+    if everything and (name or labels):
+        raise UsageError("`--all` leaves nothing to choose", hint="`outlast stop --name NAME`, or `--all` alone")
+    if several and jobs:
+        raise UsageError(f"`{several}` and `{jobs[0]}` are not both", hint=f"`{several}` alone, or the jobs alone")
+    if yes and not several:
+        raise UsageError(
+            "`--yes` is for `--all`, `--name`, `--label`: jobs that are named are stopped without a question"
+        )
+    if not jobs and not several:
         raise UsageError("missing argument `JOB...`", hint="`outlast jobs --running` lists what may be stopped")
     world = system_world()
-    found: list[Job] = _all_that_run(world, home, yes=yes) if everything else []
+    found: list[Job] = _all_that_run(world, home, name, wanted, yes=yes) if several else []
     for job in jobs:  # all of them before the first is stopped
         try:
             found.append(find_whole(world, job, home, "stop"))
@@ -70,15 +89,15 @@ def command(
     return EXIT_DONE
 
 
-def _all_that_run(world: World, home: str | None, *, yes: bool) -> list[Job]:
+def _all_that_run(world: World, home: str | None, name: str, labels: Mapping[str, str], *, yes: bool) -> list[Job]:
     """None if somebody says no."""
     from outlast.cli.confirm import confirmed
     from outlast.jobs.list import list_all_jobs
     from outlast.jobs.sweep_parts import find_whole
 
-    listed = list_all_jobs(world, home=home, running=True)
+    listed = list_all_jobs(world, home=home, running=True, labels=labels, name=name)
     if not listed:
-        say("nothing runs")
+        say("nothing like that runs" if name or labels else "nothing runs")
         return []
     names = ", ".join(f"`{one.job}`" for one in listed[:NAMED_MAX])
     more = f" and {len(listed) - NAMED_MAX:,} more" if len(listed) > NAMED_MAX else ""

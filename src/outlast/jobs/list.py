@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, UsageError
@@ -44,6 +44,7 @@ def list_all_jobs(
     *,
     home: str | None = None,
     running: bool = False,
+    states: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
     name: str = "",
     on_progress: OnProgress = silent,
@@ -51,10 +52,12 @@ def list_all_jobs(
     """The same, each with its row undecoded."""
     found = world.each(home, lambda one: _all(world, one, on_progress))
     wanted = [one for one in found if not running or one.state not in ENDED]
+    if states:
+        wanted = [one for one in wanted if one.state in states]
     if name or labels:
         wanted = [one for one in wanted if _fits(one, labels or {}, name)]
     wanted.sort(key=lambda one: -one.submitted_at)
-    if not (home or running or labels or name):
+    if not (home or running or states or labels or name):
         keep_names(world.cache_dir, [one.job for one in wanted[:NAMES_MAX]])
         sweeps = [one.row() for one in wanted[:NAMES_MAX] if _SWEEP in one.raw]
         keep_cells(world.cache_dir, {row["job"]: row["cells"]["total"] for row in sweeps if row["cells"]})

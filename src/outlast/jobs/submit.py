@@ -91,6 +91,24 @@ def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitt
         settle_sources(world, job, spec, planned, grid.sources)
     head = begin(job, life.begun(job.id, record, adopted))
     hold(job, head, prune, there=there)
+    _refuse_ended(job, head)
+    if there:
+        start(world, job, spec, head)
+    else:
+        start_new(world, job, spec, record, head)
+    return Submitted(job, planned, spec, there)
+
+
+def check_not_ended(planned: Plan) -> None:
+    """Before anything is said of a job that would be refused: the id that was asked for may be that of one that has ended."""
+    job = Job.of(planned.home, planned.spec.job)
+    try:
+        _refuse_ended(job, job.folder.read_head().head)
+    except KeyMissing:
+        return
+
+
+def _refuse_ended(job: Job, head: Head) -> None:
     if head.state.final:
         raise UsageError(
             f"there is a job `{job.id}` already, and it has {head.state.value}",
@@ -98,11 +116,6 @@ def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitt
             hint=(f"`--from {job.id}`" if head.state is State.SUCCEEDED else f"`outlast resume {job.id}`")
             + ", or another `--job-id`",
         )
-    if there:
-        start(world, job, spec, head)
-    else:
-        start_new(world, job, spec, record, head)
-    return Submitted(job, planned, spec, there)
 
 
 def _put_grid(job: Job, grid: Grid) -> None:
