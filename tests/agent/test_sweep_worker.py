@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,8 @@ from outlast.agent.sweep_terms import (
     LEAVE_SECONDS,
     RENEW_SECONDS,
     RETRY_SECONDS,
+    SHORT_SECONDS,
+    UNPAID_SECONDS,
 )
 from outlast.errors import StoreUnavailable
 from outlast.folder import life
@@ -33,11 +35,14 @@ from outlast.folder.sweep_records import Bill
 from outlast.spec.record import encode
 from outlast.spec.spec import Machine, Rented, Sweep
 from outlast.store.memory import MemoryStore
+from outlast.store.store import Entry
 from tests.sweep_search.parts import SWEEP, HandBench, HandClock, Home
 
 USD_PER_HOUR = 3.6
 RENTED = Machine(1, 0, Rented("p", ("r",), "t", usd_per_hour=USD_PER_HOUR))
 CELL_SECONDS = 32.0
+POOR_SECONDS = LEAVE_SECONDS + BOOT_SECONDS + 74.0
+"""A share for a boot and two cells."""
 
 
 def sweep_of(cells: int, *, share_seconds: float | None = None, store: MemoryStore | None = None) -> Home:
@@ -173,10 +178,20 @@ def test_whoever_comes_in_a_dead_machines_place_has_what_that_one_has_left() -> 
 def test_a_machine_that_was_replaced_has_cost_no_more_than_until_its_successor_began() -> None:
     home = sweep_of(1, share_seconds=1000.0)
     purse_of(home).open()
-    home.clock.at += BOOT_SECONDS + 10.0
+    home.clock.at += BOOT_SECONDS + 115.0
     second = purse_of(home, boot=2)
     second.open()
-    assert second.left_usd * 1000 == pytest.approx(1000.0 - LEAVE_SECONDS - BOOT_SECONDS - 10.0 - BOOT_SECONDS)
+    assert second.left_usd * 1000 == pytest.approx(1000.0 - LEAVE_SECONDS - BOOT_SECONDS - 115.0 - BOOT_SECONDS)
+
+
+def test_where_machines_do_not_live_long_more_is_held_back_for_those_that_come_only_to_leave() -> None:
+    home = sweep_of(1, share_seconds=1000.0)
+    purse_of(home).open()
+    home.clock.at += 120.0
+    second = purse_of(home, boot=2)
+    second.open()
+    held_back = LEAVE_SECONDS * SHORT_SECONDS / 120.0
+    assert second.left_usd * 1000 == pytest.approx(1000.0 - held_back - 120.0 - BOOT_SECONDS)
 
 
 def test_a_machine_whose_boot_was_counted_and_that_wrote_no_bill_has_cost_the_time_until_the_next() -> None:
@@ -199,6 +214,17 @@ class Cut(MemoryStore):
         if self.on:
             raise StoreUnavailable("cut")
         return super().put(key, data, if_generation=if_generation)
+
+
+class Unread(MemoryStore):
+    """Bills can be written, and not listed."""
+
+    on = False
+
+    def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Iterator[Entry]:
+        if self.on:
+            raise StoreUnavailable("no answer")
+        return super().list(prefix, after=after, limit=limit)
 
 
 def test_who_cannot_renew_its_bill_leaves_before_that_ends_also_after_its_agent_was_started_again() -> None:
@@ -245,14 +271,85 @@ def test_machines_that_may_not_leave_are_paid_for_by_those_who_work() -> None:
     assert Bills(home.folder).spent_usd(home.clock.at) * 1000 == pytest.approx(1500.0 + BOOT_SECONDS)
 
 
+def test_a_machine_that_has_left_as_it_should_is_not_paid_for_any_more() -> None:
+    """A container says too that it is spare, without a reason why it could not go."""
+    home = sweep_of(1, share_seconds=1000.0)
+    home.store.put(JobKeys(SWEEP).boots(1) + "1-1-spare", b"", if_generation=0)
+    assert not Bills(home.folder).idle(1)
+
+
+def test_a_worker_whose_group_did_not_let_it_go_ends_the_sweep_when_all_have_spent_the_money() -> None:
+    """Nobody else is there to see what the two machines cost."""
+    home = sweep_of(3, share_seconds=POOR_SECONDS)
+    assert run(home, worker=0) is Leaving.SPARE, "the other one has money, and may come yet"
+    home.store.put(JobKeys(SWEEP).boots(1) + "0-1-spare", b"403", if_generation=0)
+    refused = 0
+    while run(home, worker=0) is not Leaving.DONE:
+        refused += 1
+        assert refused < 20
+    head = home.folder.read_head().head
+    assert head.state is State.EXPIRED and refused > 0, "and asked its group again, now and then"
+    limit_usd = home.launch.max_cost_usd
+    assert limit_usd is not None and Bills(home.folder).spent_usd(home.clock.at) <= limit_usd
+
+
+def test_a_worker_that_cannot_read_what_was_spent_before_it_does_not_go_on_paying() -> None:
+    store = Unread(clock=HandClock())
+    home = sweep_of(1, share_seconds=4000.0, store=store)
+    purse_of(home).open()
+    home.clock.at += 500.0
+    bench = HandBench(home.clock, lambda args, step: 1.0)
+    second = Purse(station_of(home, boot=2), bench)
+    store.on = True
+    with pytest.raises(StoreUnavailable):
+        second.open()
+    bill = Bills(home.folder).read("1a2b-0-2")
+    assert bill is not None
+    with pytest.raises(Offline):
+        while True:
+            home.clock.at += 5.0
+            second.keep()
+    assert Bills(home.folder).read("1a2b-0-2") == bill
+    assert bench.paid is not None and home.clock.at < bench.paid
+
+
+def test_a_machine_without_a_bill_leaves_by_its_age_however_often_its_agent_is_started_again() -> None:
+    store = Cut(clock=HandClock())
+    home = sweep_of(1, share_seconds=4000.0, store=store)
+    store.on = True
+    born_at = home.clock.monotonic()
+    for _ in range(8):
+        station = station_of(home)
+        station.born_at = born_at
+        purse = Purse(station, HandBench(home.clock, lambda args, step: 1.0))
+        with pytest.raises(StoreUnavailable):
+            purse.open()
+        home.clock.at += UNPAID_SECONDS / 8
+    assert purse.overdue()
+
+
+class Warned(HandBench):
+    def notice(self) -> float | None:
+        return 30.0
+
+
+def test_without_money_a_notice_does_not_keep_a_worker_from_ending_the_sweep() -> None:
+    """The next machine would have to boot for that, and nobody has money for it."""
+    home = sweep_of(3, share_seconds=POOR_SECONDS)
+    for worker in (0, 1):
+        Bills(home.folder).write(f"1a2b-{worker}-1", Bill(1, worker, f"{worker}-1", USD_PER_HOUR, 0.0, POOR_SECONDS))
+    assert run(home, boot=2, bench=Warned(home.clock, lambda args, step: 1.0)) is Leaving.DONE
+    assert home.folder.read_head().head.state is State.EXPIRED
+
+
 def test_a_cell_of_a_worker_that_has_left_for_good_is_ended_by_whoever_has_no_money_either() -> None:
     """Its claim, or its row, was lost on the way: nobody else would end the sweep."""
-    home = sweep_of(1, share_seconds=170.0)
+    home = sweep_of(1, share_seconds=POOR_SECONDS)
     claims = Claims(station_of(home, worker=1))
     claims.learn()
     assert claims.next() is not None
     Bills(home.folder).write("1a2b-1-1", Bill(1, 1, "1-1", USD_PER_HOUR, 0.0, 100.0))
-    Bills(home.folder).write("1a2b-0-1", Bill(1, 0, "0-1", USD_PER_HOUR, 0.0, 170.0))
+    Bills(home.folder).write("1a2b-0-1", Bill(1, 0, "0-1", USD_PER_HOUR, 0.0, POOR_SECONDS))
     Bills(home.folder).write_spare("1a2b-1-1")
     assert run(home, boot=2) is Leaving.DONE
     assert home.folder.read_head().head.state is State.EXPIRED and states(home) == {1: "expired"}
@@ -272,7 +369,7 @@ def test_of_two_that_leave_to_one_another_one_stays_and_ends_the_sweep() -> None
 
 
 def test_a_cell_that_a_dead_machine_left_has_no_more_money_for_the_time_nobody_was_there() -> None:
-    home = sweep_of(2, share_seconds=170.0)
+    home = sweep_of(2, share_seconds=POOR_SECONDS)
     attempt = life.next_attempt(
         life.begun(f"{SWEEP}.1", home.launch, ()),
         nonce="n",
@@ -296,7 +393,7 @@ def test_a_cell_that_a_dead_machine_left_has_no_more_money_for_the_time_nobody_w
 
 
 def test_without_money_it_does_not_wait_for_others() -> None:
-    home = sweep_of(2, share_seconds=170.0)
+    home = sweep_of(2, share_seconds=POOR_SECONDS)
     claims = Claims(station_of(home, worker=1))
     claims.learn()
     assert claims.next() is not None, "another worker has one, and says nothing"
@@ -308,7 +405,7 @@ def test_without_money_it_does_not_wait_for_others() -> None:
 
 
 def test_of_two_whose_money_is_spent_the_last_ends_the_sweep() -> None:
-    home = sweep_of(3, share_seconds=170.0)
+    home = sweep_of(3, share_seconds=POOR_SECONDS)
     assert run(home, worker=0) is Leaving.SPARE, "the other one has money, and may come yet"
     assert run(home, worker=1) is Leaving.DONE
     head = home.folder.read_head().head

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from outlast.agent.sweep_terms import AHEAD_SECONDS
+from outlast.agent.sweep_terms import AHEAD_SECONDS, LEAVE_SECONDS
 from outlast.folder.bills import Bills
 from tests.sweep_compute.sweeper import Sweeper, chain
 from tests.waiting import until
@@ -19,9 +19,9 @@ def usd_per_hour(sweeper: Sweeper) -> float:
 
 
 def test_a_sweep_that_runs_out_of_money_ends_by_itself_and_goes_on_with_more(sweeper: Sweeper) -> None:
-    """A share of three minutes pays for a boot, one cell or two, and an end."""
+    """A share of five minutes pays for a boot, one cell or two, an end, and for machines that come only to leave."""
     sweeper.user.write("train.py", "pass\n")
-    limit = usd_per_hour(sweeper) * 2 * 190 / 3600
+    limit = usd_per_hour(sweeper) * 2 * (LEAVE_SECONDS + 133) / 3600
     cells = {"seed": list(range(5)), "pause": 2.5}
     said = sweeper.sweep("lr", cells, "--parallel", "2", "--max-cost", f"{limit:.6f}")
     assert said.code == 0, said.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from outlast.folder.bills import Bills
 from outlast.jobs import roles
 from tests.compute.renter import RUNNER
 from tests.sweep_compute.sweeper import Sweeper
@@ -47,6 +48,14 @@ def test_without_the_right_to_leave_it_stays_and_that_is_said(sweeper: Sweeper) 
     until(lambda: "may not leave" in (sweeper.shown("lr")["why"] or ""), lambda: str(sweeper.shown("lr")))
     assert "outlast init" in sweeper.user.outlast("show", "lr").out
     assert len(sweeper.alive()) == 2 and not sweeper.is_over("lr")
+    bills, launch_id = Bills(sweeper.folder("lr")), sweeper.launch("lr").id
+    (idle,) = bills.idle(1)
+
+    def paid_until() -> float:
+        return next(bill.until for bill in bills.of_launch(launch_id) if bill.machine == idle)
+
+    before = paid_until()
+    until(lambda: paid_until() > before, "as long as it is paid for, somebody is on it who counts that")
     sweeper.emulator.clear_faults()
     until(lambda: len(sweeper.alive()) == 1, lambda: f"one has left: {sweeper.alive()}")
     sweeper.let_go()

@@ -48,6 +48,9 @@ def work(
 WATCH_SECONDS = 10.0
 """How often a worker that could not leave its group looks whether all the money is spent."""
 
+KEPT_SECONDS = 60.0
+"""So long a worker whose group did not let it go watches, before its machine asks the group again."""
+
 
 class Worker:
     def __init__(self, station: Station, bench: Bench, study: Study | None, time_scale: float = 1.0) -> None:
@@ -61,6 +64,7 @@ class Worker:
         self.purse = Purse(station, bench)
         self.runner = CellRunner(station, bench, self.rows, self.purse, study)
         self.lost_place = False
+        self._ask_again_at = station.clock.monotonic() + KEPT_SECONDS * min(1.0, time_scale)
 
     def run(self) -> Leaving:
         away_since: float | None = None
@@ -104,10 +108,10 @@ class Worker:
         head = self.folder.read_head().head
         if head.launch_id != self.launch.id or head.state.final:
             return Leaving.DONE
-        if self.bench.notice() is not None or self.lost_place:
+        if self.lost_place or (self.bench.notice() is not None and not self.purse.empty()):
             self.rows.write()
             return Leaving.AGAIN
-        return None
+        return None  # without money nobody shall come in its place, if it can be helped: it goes on to the sweep's end
 
     # One cell.
 
@@ -126,6 +130,8 @@ class Worker:
         elif self.bench.notice() is None:
             self.bench.put_down()
             self.lost_place = self.claims.lost(held)
+        else:
+            self.lost_place = True
 
     def _ended(self, row: Row) -> None:
         self.claims.ended(row)
@@ -167,7 +173,7 @@ class Worker:
             still = others.look(unfinished, self.claims.newest)
             if still is not None:
                 return self._take_up(self.claims.again(still))
-            if others.all_alive(unfinished):
+            if others.all_alive(unfinished) and not self._watches():
                 return Leaving.SPARE
             if (leaving := self._over()) is not None:
                 return leaving
@@ -183,6 +189,10 @@ class Worker:
             return self._take_up(self.claims.again(orphan))
         return None if self.purse.trapped else Leaving.SPARE
 
+    def _watches(self) -> bool:
+        """This machine has left as well as it could. As long as it is paid for, somebody on it looks at what all of them cost."""
+        return self.purse.kept and self.station.clock.monotonic() < self._ask_again_at
+
     def _finish(self) -> Leaving | None:
         """All that was begun has ended. None: there is something to begin after all."""
         ending = self._ending()
@@ -191,7 +201,7 @@ class Worker:
             return None
         if progress.to_do and self.purse.empty() and self.purse.leave_to_others():
             self.purse.look_for_idle()
-            if not self.purse.trapped:
+            if not self.purse.trapped or (self.purse.kept and not self._watches()):
                 return Leaving.SPARE
             if not self.purse.all_spent():
                 self.station.clock.sleep(WATCH_SECONDS)

@@ -16,15 +16,16 @@ from outlast.agent.sweep_terms import (
     AHEAD_SECONDS,
     AHEAD_SECONDS_MAX,
     AHEAD_SHARE,
+    END_SECONDS,
     FURNISH_SECONDS,
     GONE_SECONDS,
     IDLE_LOOK_SECONDS,
     LAST_SECONDS,
     LEAVE_SECONDS,
-    LEAVE_SHARE,
     RENEW_SECONDS,
     RETRY_SECONDS,
-    UNPAID_SECONDS,
+    SHORT_SECONDS,
+    SHORT_TIMES_MAX,
     WORK_SECONDS_MIN,
     paid_no_more,
 )
@@ -45,7 +46,6 @@ class Purse:
         self._bills = Bills(station.folder)
         self._bill: Bill | None = None
         self._reckoned = False
-        self._made_at = station.clock.monotonic()
         self._written_at = self._asked_at = 0.0
         self._earlier_usd = 0.0
         """Spent by other launches."""
@@ -53,11 +53,16 @@ class Purse:
         self._before_usd = 0.0
         """Spent in this worker's place, by machines before this one."""
 
+        self._held_back_usd = self._usd_of(LEAVE_SECONDS)
+
         self._debt_usd = 0.0
         """This worker's part of what machines that cannot leave have cost beyond their own shares."""
 
         self.trapped = False
         """Machines of this launch may not leave their group: who left would cost as much as who stays, and see nothing."""
+
+        self.kept = False
+        """This machine is one of them: it was not needed any more, and its group has not let it go."""
 
         self._idle_at = 0.0
 
@@ -91,18 +96,23 @@ class Purse:
             before = [life for life in found.get((bill.launch, rank), []) if life.number < number]
             unbilled = unbilled_seconds(before, number, bill.began_at, station.launch.launched_at)
             self._bill = replace(bill, unbilled_seconds=max(unbilled, bill.unbilled_seconds))
-            self._before_usd = self._usd_of(sum(seconds_of(before, bill.began_at)) + self._bill.unbilled_seconds)
+            before_seconds = sum(seconds_of(before, bill.began_at)) + self._bill.unbilled_seconds
+            self._before_usd = self._usd_of(before_seconds)
+            if before_seconds > 0:
+                short_times = SHORT_SECONDS * (number - 1) / before_seconds
+                self._held_back_usd = self._usd_of(LEAVE_SECONDS) * min(SHORT_TIMES_MAX, max(1.0, short_times))
         if self.limited:
             self._earlier_usd = spent_usd(self._bills.of_other_launches(station.launch.id), station.store.now())
             self._renew(self._ahead_seconds)
         self.look_for_idle()
 
     def renew_if_due(self) -> None:
+        """Not before it is known what was spent: the share may be gone, and what is renewed then is somebody else's."""
         now = self.station.clock.monotonic()
-        if self._bill is None or now - self._written_at < RENEW_SECONDS or now - self._asked_at < RETRY_SECONDS:
+        if not self._reckoned or now - self._written_at < RENEW_SECONDS or now - self._asked_at < RETRY_SECONDS:
             return
         self._renew(self._ahead_seconds)
-        if now - self._idle_at >= IDLE_LOOK_SECONDS:
+        if self.limited and now - self._idle_at >= IDLE_LOOK_SECONDS:
             self.look_for_idle()
 
     def keep(self) -> None:
@@ -131,12 +141,9 @@ class Purse:
 
     def overdue(self) -> bool:
         """What is paid for is nearly over, and could not be renewed."""
-        if not self.limited or (self._bill is not None and self._written_at >= self._asked_at):
+        if not self.limited or (self._reckoned and self._written_at >= self._asked_at):
             return False
-        paid_until = self.bench.paid_until()
-        if paid_until is None:
-            return self.station.clock.monotonic() - self._made_at >= UNPAID_SECONDS
-        return paid_no_more(paid_until, self.station.clock)
+        return paid_no_more(self.bench.paid_until(), self.station.born_at, self.station.clock)
 
     def _renew(self, ahead_seconds: float) -> None:
         if self._bill is not None:
@@ -201,10 +208,11 @@ class Purse:
         gone, now = self.gone(), self.station.store.now()
         found = lives(self._bills.of_launch(self.station.launch.id))
         per_machine = self.station.asked.per_machine
+        usable_usd = self._share_usd - self._usd_of(LEAVE_SECONDS)
         for worker in range(self.station.workers):
             chain = found.get((self.station.launch.launch, worker // per_machine), [])
             spent_usd = self._usd_of(sum(seconds_of(chain, now)))
-            if worker not in gone and self._usable_usd - spent_usd - self._debt_usd >= self._usd_min:
+            if worker not in gone and usable_usd - spent_usd - self._debt_usd >= self._usd_min:
                 return True
         return False
 
@@ -212,7 +220,7 @@ class Purse:
         """By all machines together, with those that cannot leave: there is nothing left for anybody."""
         if not self.trapped:
             return False
-        ahead_at = self.station.store.now() + LAST_SECONDS
+        ahead_at = self.station.store.now() + END_SECONDS
         idle = self._bills.idle(self.station.launch.launch)
         bills = [going_on(bill, idle, ahead_at) for bill in self._bills.of_launch(self.station.launch.id)]
         limit_usd = (self.station.launch.max_cost_usd or 0.0) - self._earlier_usd
@@ -221,11 +229,10 @@ class Purse:
     def look_for_idle(self) -> None:
         """Machines that could not leave go on with their own shares; what they cost beyond, those who work have less."""
         self._idle_at = self.station.clock.monotonic()
-        if not self.limited:
-            return
         idle = self._bills.idle(self.station.launch.launch)
-        self.trapped = bool(idle)
-        if not idle:
+        self.kept = self._bill is not None and self._bill.machine in idle
+        self.trapped = self.limited and bool(idle)
+        if not self.trapped:
             self._debt_usd = 0.0
             return
         ahead_at = self.station.store.now() + IDLE_LOOK_SECONDS + RENEW_SECONDS
@@ -244,7 +251,7 @@ class Purse:
     @property
     def _usable_usd(self) -> float:
         """A worker's share, without what is held back."""
-        return self._share_usd - min(self._usd_of(LEAVE_SECONDS), LEAVE_SHARE * max(0.0, self._share_usd))
+        return self._share_usd - self._held_back_usd
 
     @property
     def _usd_min(self) -> float:

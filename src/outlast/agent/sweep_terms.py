@@ -11,10 +11,10 @@ WORK_SECONDS_MIN = 60.0
 START_SECONDS = 10.0
 """From a machine's boot to its first cell, at least."""
 
-LEAVE_SECONDS = 90.0
-LEAVE_SHARE = 0.3
-"""What is held back of a worker's share: so long, or that much of it. For the time between its last cell and its machine's end; or, should
-the machine die then, for one more that comes up in its place, whether there is money or not, and leaves."""
+LEAVE_SECONDS = 150.0
+"""What is held back of a worker's share, however small that is. For the time between its last cell and its machine's end; or, should the
+machine die then, for two more that come up in its place one after the other, since their group makes them whether there is money or
+not, and leave. Nobody can do without: a sweep's end is written by a machine, which has to boot for it."""
 
 RENEW_SECONDS = 30.0
 AHEAD_SECONDS = 120.0
@@ -36,20 +36,30 @@ BLOCKED_SECONDS = 60.0
 """So long one request may wait for an answer: who is cut off decides so much sooner."""
 
 UNPAID_SECONDS = 120.0
-"""A worker that cannot write its first bill by then leaves."""
+"""A machine that is so old and has no bill, since it cannot reach the home, leaves: the next one may be better connected."""
 
-LAST_SECONDS = 45.0
-"""At the end of its share a worker pays for so much more at a time."""
+LAST_SECONDS = 105.0
+"""At the end of its share a worker pays for so much more at a time: half a minute without an answer it waits for the home, and does not
+leave, since the machine that came in its place would cost more than that."""
+
+END_SECONDS = 45.0
+"""From the moment at which a worker finds that all have spent the money until it has ended the sweep."""
+
+SHORT_SECONDS = 150.0
+SHORT_TIMES_MAX = 1.6
+"""Where the machines of a place live for less on average, so many times as much is held back, up to this."""
 
 IDLE_LOOK_SECONDS = 60.0
 """How often a worker looks for machines that could not leave."""
 
 
-def paid_no_more(until: float | None, clock: Clock) -> bool:
-    """Who cannot reach the home must leave now. None: no bill was written yet; then nothing says how long it may wait."""
-    return until is not None and clock.monotonic() >= until - GONE_SECONDS - BLOCKED_SECONDS
+def paid_no_more(until: float | None, born_at: float, clock: Clock) -> bool:
+    """Who cannot reach the home must leave now. `until`: of its bill; None: none was written yet."""
+    if until is None:
+        return clock.monotonic() >= born_at + UNPAID_SECONDS
+    return clock.monotonic() >= until - GONE_SECONDS - BLOCKED_SECONDS
 
 
 def share_usd_min(usd_per_hour: float) -> float:
     """The smallest share with which a worker begins a cell at all, if its part of a machine costs so much."""
-    return usd_per_hour * (cost.BOOT_SECONDS + START_SECONDS + WORK_SECONDS_MIN) / 3600 / (1 - LEAVE_SHARE)
+    return usd_per_hour * (cost.BOOT_SECONDS + START_SECONDS + WORK_SECONDS_MIN + LEAVE_SECONDS) / 3600

@@ -43,6 +43,9 @@ class Launch:
     slots: int = 1
     """How many workers share each of its machines, where the engine can do that: `workers` counts machines."""
 
+    paid_seconds: float | None = None
+    """So long its money pays for each of its machines, where each has a share of it; None: no sum limits that."""
+
 
 class Condition(enum.Enum):
     ABSENT = "absent"

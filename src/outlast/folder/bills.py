@@ -65,9 +65,12 @@ class Bills:
         return spent_usd([going_on(one, idle, now) if one.launch == newest else one for one in bills], now)
 
     def idle(self, launch: int) -> frozenset[str]:
-        """Machines that were not needed any more and could not leave, as their startup script says: they are paid for all the same."""
+        """Machines that were not needed any more and could not leave, as their startup script says: they are paid for all the same.
+
+        It says why they could not. A container that is spare says nothing, and ends.
+        """
         before = JobKeys(self.folder.job).boots(launch)
-        names = (entry.key[len(before) :] for entry in self.folder.store.list(before))
+        names = (entry.key[len(before) :] for entry in self.folder.store.list(before) if entry.bytes)
         return frozenset(found[1] for name in names if (found := _IDLE.fullmatch(name)))
 
     def _read(self, prefix: str, without: str | None = None) -> Iterator[Bill]:

@@ -60,6 +60,9 @@ class Assignment:
     born_at: float | None = None
     """Since when a rented machine is up, by its own monotonic clock; None: since its agent began."""
 
+    limited: bool = False
+    """It leaves before it lives longer than it has paid for."""
+
     @property
     def machine(self) -> str:
         return f"{self.launch_id}-{self.rank}-{self.boot}"

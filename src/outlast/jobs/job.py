@@ -68,7 +68,18 @@ def to_start(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
     from outlast.folder.sweep import SweepFolder
 
     cells = SweepFolder(job.folder).cells(spec.cells, record.cells.grids if record.cells is not None else None)
-    return replace(launch, labels=_labels(spec, record, cells.words()))
+    return replace(launch, labels=_labels(spec, record, cells.words()), paid_seconds=_paid_seconds(job, record))
+
+
+def _paid_seconds(job: Job, record: LaunchRecord) -> float | None:
+    """What earlier launches have left, divided among its machines."""
+    if record.max_cost_usd is None or not record.usd_per_hour:
+        return None
+    from outlast.folder.bills import Bills, spent_usd
+
+    earlier = Bills(job.folder).of_other_launches(record.id) if record.launch > 1 else []
+    left_usd = record.max_cost_usd - spent_usd(earlier, job.folder.store.now())
+    return max(0.0, left_usd) / record.workers / record.usd_per_hour * 3600
 
 
 def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:

@@ -87,6 +87,7 @@ class Life:
             rented=True,
             time_scale=told.time_scale,
             born_at=self._born_at(),
+            limited=told.limited,
         )
 
     def _born_at(self) -> float | None:

@@ -40,17 +40,18 @@ def _make_template(
 ) -> str:
     """Its path."""
     launch, rented, client = group.launch, group.rented, group.client
+    time_scale = float(environ.get(TIME_SCALE) or 1.0) if endpoints.emulated else 1.0
     metadata = bodies.metadata(
         launch,
         rented,
         storage=endpoints.storage,
         group_url=client.group_url(group.region, group.name),
         notice_seconds=variant.notice_seconds,
-        time_scale=float(environ.get(TIME_SCALE) or 1.0) if endpoints.emulated else 1.0,
+        time_scale=time_scale,
         environ=_machines_environ(endpoints),
         program=program,
     )
-    body = bodies.template(launch, rented, variant, number, metadata)
+    body = bodies.template(launch, rented, variant, number, metadata, time_scale=time_scale)
     group.insert(lambda: client.insert_template(group.region, body, request_id()))
     return f"projects/{rented.project}/regions/{group.region}/instanceTemplates/{body['name']}"
 

@@ -41,6 +41,9 @@ class Told:
     """How many of the launch's workers share this machine; their numbers are rank * slots and the following."""
 
     gpus: int = 0
+    limited: bool = False
+    """Each machine has a share of the launch's money, and leaves before it lives longer than it has paid for."""
+
     time_scale: float = 1.0
     """Of an emulator whose seconds are shorter."""
 
@@ -75,6 +78,7 @@ def told_of(
         linger_seconds=rented.linger_seconds,
         slots=launch.slots,
         gpus=launch.machine.gpus,
+        limited=launch.paid_seconds is not None,
         time_scale=time_scale,
         program=program,
         labels=launch.labels,

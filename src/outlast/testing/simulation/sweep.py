@@ -49,7 +49,9 @@ from outlast.testing.simulation.sweep_options import SweepOptions
 SWEEP = "lr"
 POLL_SECONDS = 1.0
 GRACE_SECONDS = 75.0
-LOOK_SECONDS = 5.0
+REFUSED_SECONDS = 5.0
+"""From a group's refusal to let a machine go until the agent is there again that watches what it costs."""
+
 FAULTS = ("die", "die", "kill agent", "notice", "zombie", "cut", "cut and die", "starve")
 
 
@@ -79,14 +81,13 @@ class SweepWorld:
         self.weather = Weather()
         self.machines: dict[int, SweepMachine | None] = {}
         self.zombies: list[SweepMachine] = []
-        self.idle: list[SweepMachine] = []
         self.spare: set[int] = set()
         self.launch = 1
         self.over = False
         self.stopped = False
         self.faults_on = True
         self.succeeded: Counter[str] = Counter()
-        self.meter = Meter(options.share_seconds)
+        self.meter = Meter()
         share_usd = (options.share_seconds or 0.0) * USD_PER_HOUR / 3600
         self.limit_usd = share_usd * options.workers or None
         self.history.listeners.append(self._listen)
@@ -183,7 +184,7 @@ class SweepWorld:
                     born_at=machine.born_at,
                 )
             except StoreError:
-                if paid_no_more(machine.bench.paid, clock):
+                if self.limit_usd is not None and paid_no_more(machine.bench.paid, machine.born_at, clock):
                     return Leaving.AGAIN
                 clock.sleep(random.uniform(1.0, 10.0))
 
@@ -207,15 +208,15 @@ class SweepWorld:
             return
         if actor.result is Leaving.AGAIN and machine.cut.on:
             self.history.fault("left unpaid", machine.name)
-        machine.bench.die()
         replaced = machine in self.zombies
+        if actor.result is Leaving.SPARE and self.options.refused and not replaced and machine.launch == self.launch:
+            self._stay(machine)
+            return
+        machine.bench.die()
         if replaced:
             self.zombies.remove(machine)
         else:
-            if actor.result is Leaving.SPARE and self.options.refused:
-                self._stay(machine)
-            else:
-                self._pay(machine, by_itself=True)
+            self._pay(machine, by_itself=True)
             self.machines[machine.rank] = None
         if machine.launch != self.launch:
             return
@@ -230,21 +231,12 @@ class SweepWorld:
             self.schedule.after(self.random.uniform(1.0, 60.0), lambda: self._boot_next(machine))
 
     def _stay(self, machine: SweepMachine) -> None:
-        """It may not leave, which its startup script says in the home, and is paid for until the group ends."""
+        """It may not leave, which its startup script says in the home; it is paid for, and so its agent is started again."""
         self.history.fault("not let go", machine.name)
-        self.idle.append(machine)
-        if len(self.idle) == 1:
-            self.schedule.after(LOOK_SECONDS, self._watch)
         key = f"{JobKeys(SWEEP).boots(machine.launch)}{machine.rank}-{machine.boot}-spare"
-        self.bucket.put(key, b"403", 0, by="script", sent_at=self.schedule.now)
-
-    def _watch(self) -> None:
-        """Of machines that have left as well as they could nobody can know while no other is there."""
-        if not self.idle:
-            return
-        if not any(one is not None and not one.cut.on for one in self.machines.values()):
-            self.meter.unwatched_seconds += LOOK_SECONDS * len(self.idle)
-        self.schedule.after(LOOK_SECONDS, self._watch)
+        if self.bucket.peek(key) is None and not machine.cut.on:
+            self.bucket.put(key, b"403", 0, by="script", sent_at=self.schedule.now)
+        self.schedule.after(REFUSED_SECONDS, lambda: self._start_agent(machine))
 
     def _end(self) -> None:
         """The group ends, and with it whoever is still there; but for those that sleep unseen, if it will be resumed."""
@@ -255,9 +247,7 @@ class SweepWorld:
                 self._pay(machine, by_itself=True)
                 machine.bench.die()
                 self.schedule.kill(machine.actor)
-        for machine in self.idle:
-            self._pay(machine, by_itself=True)
-        self.machines, self.idle = {}, []
+        self.machines = {}
         self.zombies = list(sleepers)
 
     # Faults.

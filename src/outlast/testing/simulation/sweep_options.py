@@ -7,9 +7,6 @@ from random import Random
 
 from outlast.dataclass import dataclass
 
-WEATHER_POOR_MAX = 0.02
-"""What a worker holds back for its end is no match for a home that leaves one request of ten without an answer, once in hundreds."""
-
 
 @dataclass
 class SweepOptions:
@@ -59,6 +56,6 @@ class SweepOptions:
             cells=random.randint(1, 25),
             cell_seconds=random.choice([20.0, 120.0, 300.0]),
             share_seconds=random.choice([300.0, 600.0, 1200.0]),
-            weather=random.choice([0.0, WEATHER_POOR_MAX]),
+            weather=random.choice([0.0, 0.02, 0.1]),
             refused=random.random() < 0.3,
         )
