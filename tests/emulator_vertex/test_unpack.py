@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import stat
@@ -78,6 +79,17 @@ def test_deletions_are_marks_in_a_layer_and_done_in_a_flat_image(tmp_path: Path)
         str(path.relative_to(tmp_path / "flat")) for path in (tmp_path / "flat").rglob("*") if path.is_file()
     )
     assert found == ["d/b", "e/n"]
+
+
+def test_a_layer_may_be_a_gzip_file_of_many_members(tmp_path: Path) -> None:
+    """As whoever takes over what is compressed already makes them."""
+    plain = layer(("a", "file", "1" * 3000), ("b", "file", "2")).getvalue()
+    pieces = [plain[at : at + 700] for at in range(0, len(plain), 700)]
+    unpack(io.BytesIO(b"".join(gzip.compress(piece) for piece in pieces)), tmp_path / "layer")
+    assert (tmp_path / "layer" / "a").read_text() == "1" * 3000
+    assert (tmp_path / "layer" / "b").read_text() == "2"
+    with pytest.raises(BadLayer):
+        unpack(io.BytesIO(gzip.compress(plain)[:-20]), tmp_path / "cut")
 
 
 def test_what_is_no_tar_is_refused(tmp_path: Path) -> None:

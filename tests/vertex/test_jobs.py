@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.emulator_vertex import images
+from tests.environments.conftest import offline
+from tests.environments.wheels import make_wheel
 from tests.vertex.trainer import REGION, Trainer
 from tests.waiting import until
 
@@ -187,9 +190,13 @@ def test_a_container_without_rights_says_what_it_lacks(trainer: Trainer) -> None
     assert trainer.user.outlast("stop", "one").code == 0
 
 
-def test_the_cells_of_a_sweep_are_claimed_by_custom_jobs(trainer: Trainer) -> None:
+def test_the_cells_of_a_sweep_are_claimed_by_custom_jobs(trainer: Trainer, tmp_path: Path) -> None:
+    """Each with the packages that were declared."""
     trainer.ready()
-    trainer.user.write("train.py", "import sys\nprint('cell', sys.argv[1:])\n")
+    make_wheel(tmp_path / "links", "tool", files={"tool.py": "version = 1.0\n" * 1000})
+    trainer.user.env.update(offline(tmp_path, tmp_path / "links"))
+    trainer.user.write("requirements.txt", "tool\n")
+    trainer.user.write("train.py", "import sys, tool\nprint('cell', sys.argv[1:], tool.version)\n")
     trainer.user.write("sweep.json", '{"lr": [1, 2, 3], "n": [4]}')
     words = ["--parallel", "2", "--cells-per-machine", "2", "--job-id", "s"]
     said = trainer.user.outlast("run", "--on", "vertex", "--experiment_config", "sweep.json", *words, "train.py")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outlast.container.logins import is_google
-from outlast.container.reference import Reference, parse_reference
+from outlast.container.reference import DOCKER_HUB, Reference, parse_reference
 from outlast.container.registry import Registry
 from outlast.errors import NotFound, OutlastError
 
@@ -27,8 +27,11 @@ def given_image(world: World, asked: Asked, runtime: str = "") -> tuple[Referenc
     notes = ignored_notes(asked)
     if runtime and _has(runtime, reference, asked.container.image_tag, world):
         return reference, notes
-    emulator = emulator_host(world.environ)
-    host = emulator if emulator and is_google(reference.host) else reference.host
+    emulator = "" if runtime else emulator_host(world.environ)
+    is_there = (
+        is_google(reference.host) or reference.host == DOCKER_HUB
+    )  # whose images the emulator looks for in itself
+    host = emulator if emulator and is_there else reference.host
     try:
         found = Registry(host, environ=world.environ).is_there(reference.path, reference.wanted)
     except OutlastError as error:

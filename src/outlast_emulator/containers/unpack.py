@@ -5,10 +5,12 @@ Nothing is written outside the directory, whatever names and links the layer has
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import stat
 import tarfile
+import zlib
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +19,7 @@ from outlast_emulator.machines.furniture import OPAQUE
 DELETED, EMPTIED = ".wh.", ".wh..wh..opq"
 XATTR = "SCHILY.xattr."
 LINKS_MAX = 40
+GZIP = b"\x1f\x8b"
 
 
 class BadLayer(Exception):
@@ -27,13 +30,31 @@ class Stream(Protocol):
     def read(self, size: int) -> bytes: ...
 
 
+class Begun:
+    """A stream of which the first bytes have been looked at."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self.first = stream.read(len(GZIP))
+        self._left = self.first
+
+    def read(self, size: int) -> bytes:
+        if not self._left:
+            return self._stream.read(size)
+        data, self._left = self._left[:size], self._left[size:]
+        return data
+
+
 def unpack(stream: Stream, target: Path, *, flat: bool = False) -> None:
     target.mkdir(mode=0o755, parents=True, exist_ok=True)
+    begun = Begun(stream)
+    # A gzip file may be of many members, one after the other, of which `tarfile`, left to itself, reads the first.
+    source = gzip.GzipFile(fileobj=begun) if begun.first == GZIP else begun  # type: ignore[call-overload]
     try:
-        with tarfile.open(fileobj=stream, mode="r|*") as archive:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=source, mode="r|" if begun.first == GZIP else "r|*") as archive:  # type: ignore[call-overload]
             for entry in archive:
                 _write(archive, entry, str(target), flat)
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BadLayer(f"a layer is no tar of a kind that is known: {error}") from error
 
 
