@@ -21,6 +21,7 @@ from outlast.google.auth.credentials import Anonymous
 from outlast.google.endpoints import Endpoints
 from outlast.google.transport import Transport
 from outlast.google.wire import Answer, NoAnswer, Request
+from outlast.store.crew_ahead import nothing
 from outlast.store.gcs import GcsStore
 from outlast.store.store import Store
 from outlast.testing.simulation.clock import EPOCH
@@ -46,9 +47,14 @@ class Inline:
             between()
         between()
 
-    def ahead(self, calls: Iterable[Callable[[], T]]) -> Iterator[T]:
+    def ahead(
+        self, calls: Iterable[Callable[[], T]], following: Callable[[T], Iterable[Callable[[], T]]] = nothing, **_: Any
+    ) -> Iterator[T]:
         for call in calls:
-            yield call()
+            answer = call()
+            yield answer
+            for further in following(answer):
+                yield further()
 
 
 class Ops(dict[str, tuple[int, str]]):

@@ -15,7 +15,7 @@ from outlast.errors import Denied, KeyMissing, NotFound, PreconditionFailed, Sto
 from outlast.google import transport as transport_module
 from outlast.store.gcs_uploads import PIECE_BYTES
 from outlast.store.registry import open_store
-from outlast.store.store import Store, Upload
+from outlast.store.store import CHUNK_BYTES, Store, Upload
 from outlast_emulator.testing import Running, running
 from tests import requests_sent
 
@@ -270,6 +270,24 @@ def test_a_part_that_is_gone_is_missing_when_its_turn_comes(store: Store) -> Non
         for one in store.download_many(["a", "b", "c"]):
             came.append(b"".join(one))
     assert came == [b"1"]
+
+
+def test_what_is_given_up_does_not_spoil_what_comes_after_it_not_even_the_same_once_more(store: Store) -> None:
+    store.upload("large", chunks_of(LARGE))
+    store.upload("small", [b"1"])
+    objects = store.download_many(["large", "small", "large"])
+    assert next(next(objects)) == LARGE[:CHUNK_BYTES]
+    assert [b"".join(one) for one in objects] == [b"1", LARGE]
+
+
+def test_an_object_that_was_passed_over_is_never_read_as_if_it_had_ended(store: Store) -> None:
+    store.upload("large", chunks_of(LARGE))
+    objects = store.download_many(["large", "large"])
+    first = next(objects)
+    next(first)
+    next(objects)
+    with pytest.raises(RuntimeError):
+        list(first)
 
 
 # The rest.

@@ -7,7 +7,7 @@ all the rest of a request together.
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from outlast.google.wire import Answer, Request, Stream, body_bytes
 
@@ -36,9 +36,9 @@ def exchange(sock: socket.socket, request: Request, host: str, target: str) -> t
         _send(sock, request, host, target)
     except OSError:
         # A server that refuses a body answers before it has read it, and hangs up: the answer says more than the error.
-        answer, _ = reader.answer(request.method)
+        answer, _ = reader.answer(request.method, request.place)
         return answer, False
-    return reader.answer(request.method)
+    return reader.answer(request.method, request.place)
 
 
 def _send(sock: socket.socket, request: Request, host: str, target: str) -> None:
@@ -73,7 +73,7 @@ class _Reader:
         self._sock = sock
         self._held = b""
 
-    def answer(self, method: str) -> tuple[Answer, bool]:
+    def answer(self, method: str, place: Callable[[int], bytearray]) -> tuple[Answer, bool]:
         while True:
             version, status, headers = self._head()
             if status >= 200:
@@ -85,7 +85,7 @@ class _Reader:
         elif headers.get("transfer-encoding", "").lower() == "chunked":
             body = self._chunked()
         elif "content-length" in headers:
-            body = self._exactly(_number(headers["content-length"], 10))
+            body = self._exactly(_number(headers["content-length"], 10), place)
         else:
             keeps = False
             body = self._rest()
@@ -127,14 +127,14 @@ class _Reader:
         found, self._held = self._held[:at], self._held[at + len(end) :]
         return found
 
-    def _exactly(self, size: int) -> bytes | bytearray:
+    def _exactly(self, size: int, place: Callable[[int], bytearray] = bytearray) -> bytes | bytearray:
         """What is large is received where it stays: copying it once more costs as much as receiving it."""
         if len(self._held) >= size:
             found, self._held = self._held[:size], self._held[size:]
             return found
         if size > BODY_BYTES_MAX:
             raise Broken(f"an answer of {size} bytes was not asked for")
-        whole = bytearray(size)
+        whole = place(size) if size > JOINED_BYTES_MAX else bytearray(size)
         at = len(self._held)
         whole[:at] = self._held
         self._held = b""

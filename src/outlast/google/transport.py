@@ -110,7 +110,7 @@ class Transport:
             limit = self._retry_seconds
             try:
                 answer = self._wire.send(
-                    Request(request.method, request.url, self._headers(request), request.body),
+                    Request(request.method, request.url, self._headers(request), request.body, request.place),
                     connect_seconds=CONNECT_SECONDS,
                     stall_seconds=stall_seconds or STALL_SECONDS,
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
@@ -47,6 +47,8 @@ class Request:
 
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Body | None = None
+    place: Callable[[int], bytearray] = bytearray
+    """Gives the memory, exactly so many bytes, in which a large answer is received: its contents do not matter."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
+from outlast.store.crew_ahead import Ahead, no_bytes, nothing
+
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.2
@@ -53,19 +55,20 @@ class Crew:
             raise row.errors[0]
         between()
 
-    def ahead(self, calls: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """Their answers in order, each asked for before it is needed."""
-        running: list[Future[T]] = []
-        try:
-            for call in calls:
-                running.append(self.submit(call))
-                if len(running) > self.threads:
-                    yield running.pop(0).result()
-            while running:
-                yield running.pop(0).result()
-        finally:
-            for one in running:
-                one.cancel()
+    def ahead(
+        self,
+        calls: Iterable[Callable[[], T]],
+        *,
+        following: Callable[[T], Iterable[Callable[[], T]]] = nothing,
+        size: Callable[[T], int] = no_bytes,
+        size_max: int = 1,
+    ) -> Iterator[T]:
+        """Their answers in order, each asked for before it is needed, and as many as there is room for.
+
+        `following`: further calls that an answer leads to, whose answers come right after it. `size`: how much memory an answer
+        takes, and `size_max` what it takes at most: there is room for one more than there are threads.
+        """
+        return iter(Ahead(self.submit, self.threads, iter(calls), following, size, size_max))
 
 
 class _Row:

@@ -16,12 +16,13 @@ from outlast.google.storage import LIST_MAX, StorageClient
 from outlast.google.transport import Transport
 from outlast.google.wire import Answer, NoAnswer
 from outlast.store.crew import Crew, Gauge
-from outlast.store.gcs_content import total_bytes, whole
+from outlast.store.gcs_content import content_generation, whole
+from outlast.store.gcs_downloads import Download
 from outlast.store.gcs_names import Names
 from outlast.store.gcs_uploads import PIECE_BYTES, SourceMoved, generation_of, upload_again, upload_stream
 from outlast.store.keys import check_key
 from outlast.store.one_by_one import created, unwatched
-from outlast.store.store import CHUNK_BYTES, Entry, Stored, Upload
+from outlast.store.store import Entry, Stored, Upload
 from outlast.store.store_time import StoreTime
 
 T = TypeVar("T")
@@ -64,24 +65,15 @@ class GcsStore:
     def get(self, key: str) -> Stored:
         check_key(key)
         answer = self._read(key, partial(self._client.read, self._names.of(key)))
-        return Stored(bytes(answer.body), _generation(answer))
+        return Stored(bytes(answer.body), content_generation(answer))
 
     def download(self, key: str) -> Iterator[bytes]:
         check_key(key)
-        return self._chunks(key, self._first(key))
+        return Download(self._piece, self._crew).one(key)
 
     def download_many(self, keys: Iterable[str]) -> Iterator[Iterator[bytes]]:
-        """The first piece of each is fetched ahead."""
-        asked: list[str] = []
-
-        def calls() -> Iterator[Callable[[], Answer | OutlastError | KeyMissing]]:
-            for key in keys:
-                check_key(key)
-                asked.append(key)
-                yield partial(self._first_or_error, key)
-
-        for number, first in enumerate(self._crew.ahead(calls())):
-            yield self._chunks(asked[number], first)
+        """Their pieces are fetched ahead."""
+        return Download(self._piece, self._crew).many(map(_checked, keys))
 
     def list(self, prefix: str, *, after: str = "", limit: int | None = None) -> Iterator[Entry]:
         return itertools.islice(self._list(prefix, after, limit), limit)
@@ -189,38 +181,19 @@ class GcsStore:
         except NoAnswer as error:
             raise self._transport.explain(error, self._doing("write", key)) from error
 
-    def _first(self, key: str) -> Answer:
-        return self._read(key, partial(self._client.read, self._names.of(key), size=PIECE_BYTES))
-
-    def _first_or_error(self, key: str) -> Answer | OutlastError | KeyMissing:
-        try:
-            return self._first(key)
-        except (OutlastError, KeyMissing) as error:
-            return error
-
-    def _chunks(self, key: str, first: Answer | OutlastError | KeyMissing) -> Iterator[bytes]:
-        if isinstance(first, Exception):
-            raise first
-        data = first.body
-        yield from _cut(data)
-        total = total_bytes(first)
-        rest = range(len(data), total, PIECE_BYTES)
-        if not rest:
-            return
-        generation = _generation(first)
-        calls = (partial(self._piece, key, generation, offset, min(PIECE_BYTES, total - offset)) for offset in rest)
-        for piece in self._crew.ahead(calls):
-            yield from _cut(piece)
-
-    def _piece(self, key: str, generation: int, offset: int, size: int) -> bytes | bytearray:
-        read = partial(self._client.read, self._names.of(key), generation=generation, first=offset, size=size)
-        try:
-            data = self._read(key, read).body
-        except KeyMissing:
-            raise StoreUnavailable(f"`{key}` was replaced while it was read") from None
-        if len(data) != size:
-            raise StoreUnavailable(f"`{key}`: {len(data)} bytes came instead of {size}")
-        return data
+    def _piece(
+        self,
+        key: str,
+        *,
+        generation: int | None = None,
+        first: int = 0,
+        size: int,
+        place: Callable[[int], bytearray],
+    ) -> Answer:
+        name = self._names.of(key)
+        return self._read(
+            key, partial(self._client.read, name, generation=generation, first=first, size=size, place=place)
+        )
 
     def _read(self, key: str, read: Callable[[], Answer]) -> Answer:
         try:
@@ -303,14 +276,6 @@ def _is_key(key: str) -> bool:
     return True
 
 
-def _generation(answer: Answer) -> int:
-    text = answer.headers.get("x-goog-generation", "")
-    if not text.isdigit():
-        raise StoreUnavailable("the answer does not say which generation it is")
-    return int(text)
-
-
-def _cut(data: bytes | bytearray) -> Iterator[bytes]:
-    view = memoryview(data)
-    for offset in range(0, len(data), CHUNK_BYTES):
-        yield bytes(view[offset : offset + CHUNK_BYTES])
+def _checked(key: str) -> str:
+    check_key(key)
+    return key

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from dataclasses import replace
 
+from outlast.errors import StoreUnavailable
 from outlast.google.storage import md5_text
 from outlast.google.wire import Answer
 
@@ -25,6 +26,13 @@ def total_bytes(answer: Answer) -> int:
     """Of the whole object: `Content-Range: bytes 0-9/100`, or what came if it was all."""
     total = answer.headers.get("content-range", "").rpartition("/")[2]
     return int(total) if total.isascii() and total.isdigit() else len(answer.body)
+
+
+def content_generation(answer: Answer) -> int:
+    text = answer.headers.get("x-goog-generation", "")
+    if not text.isdigit():
+        raise StoreUnavailable("the answer does not say which generation it is")
+    return int(text)
 
 
 def _unpacked(answer: Answer) -> Answer | None:
