@@ -31,6 +31,9 @@ def wait_for_failed_boots(renter: Renter, job: str) -> str:
     assert renter.head(job)["state"] == "failed"
     assert {"0-1", "0-2", "0-3"} <= set(boots(renter)) and "0-4-up" not in boots(renter)
     assert "\\n" not in said.out, "the end of its log is one line"
+    lines = renter.emulator.call("GET", "/_emulator/usage").json()["lines"]
+    usd = sum(one["usd"] for one in lines if one["kind"] in ("compute.instance", "compute.disk"))
+    assert 0 < usd <= renter.shown(job)["cost_usd"], "machines that never came up are paid for too"
     return said.out
 
 
@@ -83,6 +86,7 @@ def test_without_a_right_on_the_bucket_it_says_so_and_ends(renter: Renter) -> No
     renter.wait_until_nothing_is_paid_for()
     said = renter.user.outlast("show", "one").out
     assert "no right on the bucket" in said and "403" in said
+    assert renter.shown("one")["cost_usd"] > 0, "nobody knows how long it lived, and it is paid for"
 
 
 def test_without_capacity_show_says_what_it_waits_for(renter: Renter) -> None:

@@ -70,3 +70,24 @@ def test_the_next_attempt_does_not_begin_when_the_money_is_spent() -> None:
     ended = life.next_attempt(spent, nonce="n", by=0, alone=True, machine="b", now=5100.0, beat=None, rent=RENT)
     assert ended.state is State.EXPIRED and "$10.00" in ended.reason
     assert ended.attempt == 1 and ended.attempts["1"].cause is not Cause.EXPIRED
+
+
+def test_machines_that_never_came_up_count_once_and_towards_the_limit() -> None:
+    lost = cost.lost_usd(LAUNCH, 2, 300.0)
+    assert (
+        lost == pytest.approx((300 + 2 * BOOT) * 3.6 / 3600)
+        and cost.lost_usd(replace(LAUNCH, machine=Machine()), 2, 9.0) == 0.0
+    )
+    head = life.begun("job", LAUNCH, ())
+
+    def begin(head: Head, machine: str, usd: float, now: float) -> Head:
+        rent = replace(RENT, before_usd=usd)
+        return life.next_attempt(head, nonce="n", by=0, alone=True, machine=machine, now=now, beat=None, rent=rent)
+
+    once = begin(head, "aa-0-3", lost, 0.0)
+    assert cost.spent_usd(once, 0.0) == pytest.approx(lost + BOOT * 7.2 / 3600)
+    assert cost.seconds_left(once, RENT, 0.0) == pytest.approx((10.0 - lost) / 7.2 * 3600 - BOOT)
+    again = begin(once, "aa-0-3", lost, 100.0)
+    assert again.boots_usd == once.boots_usd, "the same machine counts them a second time"
+    spent = begin(again, "aa-0-5", 11.0, 200.0)
+    assert spent.state is State.EXPIRED and "limit of $10.00" in spent.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from random import Random
 
 from outlast.agent.attempt import After, AttemptLife
@@ -29,13 +30,16 @@ def serve(
     random: Random,
     spec: Spec | None = None,
     denied_seconds_max: float = math.inf,
+    before_usd: float = 0.0,
 ) -> bool:
     """True: the launch is over and whoever started this machine may end it (`leave done`); False: only this machine is (`leave again`).
 
     `spec`: if it was just read. `denied_seconds_max`: a store that has refused so long to let this machine begin an attempt will not
-    let the next one either, and `Denied` is raised.
+    let the next one either, and `Denied` is raised. `before_usd`: what machines have cost that never came up in the place of this one.
     """
-    return _Service(folder, launch_id, rank, machine, child, clock, random, spec, denied_seconds_max).run()
+    service = _Service(folder, launch_id, rank, machine, child, clock, random, spec)
+    service.denied_seconds_max, service.before_usd = denied_seconds_max, before_usd
+    return service.run()
 
 
 class _Service:
@@ -49,7 +53,6 @@ class _Service:
         clock: Clock,
         random: Random,
         spec: Spec | None,
-        denied_seconds_max: float,
     ) -> None:
         self.folder = folder
         self.launch_id = launch_id
@@ -62,7 +65,8 @@ class _Service:
         self.spec = spec
         self.launch: LaunchRecord | None = None
         self.survivor_of: int | None = None
-        self.denied_seconds_max = denied_seconds_max
+        self.denied_seconds_max = math.inf
+        self.before_usd = 0.0
         self.claimed = False
 
     def run(self) -> bool:
@@ -125,7 +129,8 @@ class _Service:
             launch = self.launch = self.folder.read_launch(head.launch)
             note = self.child.recall()
             memory = Memory.decode(note) if note else Memory(nonce(self.random))
-            place = Place(self.launch_id, self.rank, launch.workers, self.machine, rent_of(launch))
+            rent = replace(rent_of(launch), before_usd=self.before_usd)
+            place = Place(self.launch_id, self.rank, launch.workers, self.machine, rent)
             self.fence = Fence(self.folder, place, memory, lambda memory: self.child.remember(memory.encode()))
         return self.fence
 

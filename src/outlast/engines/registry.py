@@ -128,6 +128,19 @@ COMPLAINTS: Mapping[str, Callable[[Launch, Mapping[str, str], Clock], str]] = {
 """What machines that are up and do nothing say of it, for those engines whose machines can tell without a home."""
 
 
+def _compute_lost(launch: Launch, environ: Mapping[str, str], clock: Clock) -> tuple[int, float]:
+    from outlast.engines.compute.engine import ComputeEngine
+
+    found = ComputeEngine(clock, environ).lost(launch)
+    return found.machines, found.seconds
+
+
+LOST: Mapping[str, Callable[[Launch, Mapping[str, str], Clock], tuple[int, float]]] = {
+    "compute": _compute_lost,
+}
+"""How many machines of a launch never came up until its end, after the last that did, and how long they have lived together."""
+
+
 def _vertex_made(engine: Engine, launch: Launch) -> tuple[Resource, ...]:
     from outlast.engines.vertex.engine import VertexEngine
     from outlast.engines.vertex.resources import made

@@ -19,6 +19,9 @@ class Rent:
     after_usd: float = 0.0
     """What the machines cost after the end, while they linger."""
 
+    before_usd: float = 0.0
+    """What machines have cost that were to be in the place of this one and never came up."""
+
 
 def rent_of(launch: LaunchRecord) -> Rent:
     rented = launch.machine.rented
@@ -32,9 +35,16 @@ def rent_of(launch: LaunchRecord) -> Rent:
     )
 
 
+def lost_usd(launch: LaunchRecord, machines: int, seconds: float) -> float:
+    """So many machines that never came up, and have lived so long together after their boot."""
+    rented = launch.machine.rented
+    return 0.0 if rented is None else (seconds + machines * BOOT_SECONDS) * rented.usd_per_hour / 3600
+
+
 def spent_usd(head: Head, now: float) -> float:
-    """By all attempts, those of earlier launches too."""
-    return sum(seconds * one.usd_per_hour for one, seconds in _paid(head, now)) / 3600
+    """By all attempts, those of earlier launches too, and by machines that never came up."""
+    paid = sum(seconds * one.usd_per_hour for one, seconds in _paid(head, now)) / 3600
+    return paid + sum(head.boots_usd.values())
 
 
 def on_demand_usd(head: Head, now: float) -> float:

@@ -76,6 +76,8 @@ def next_attempt(
             barren = 0 if previous.progressed else barren + 1
         attempts[str(head.attempt)] = lost(previous, beat, now)
     head = replace(head, attempts=attempts, barren=barren)
+    if rent.before_usd:
+        head = counted(head, machine, rent.before_usd)
     patience = BARREN_MAX if head.best_step >= 0 else BARREN_MAX_BEFORE_FIRST
     if barren >= patience:
         last = "" if previous is None or previous.cause is None else f"; the last one ended as {previous.cause.value}"
@@ -96,6 +98,11 @@ def next_attempt(
         usd_per_hour_on_demand=rent.usd_per_hour_on_demand,
     )
     return replace(head, attempt=number, nonce=nonce, by=by, state=state, attempts=attempts)
+
+
+def counted(head: Head, by: str, usd: float) -> Head:
+    """What machines have cost that never came up. Set, not added: whoever counts them twice changes nothing."""
+    return replace(head, boots_usd={**head.boots_usd, by: round(usd, 6)})
 
 
 def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:

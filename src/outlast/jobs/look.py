@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from outlast.engines.engine import Condition, LaunchState
+from outlast.engines.registry import LOST
 from outlast.errors import NoCapacity
-from outlast.folder import life
+from outlast.folder import cost, life
 from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.publish import publish
@@ -29,6 +30,9 @@ from outlast.spec.spec import Spec
 EXPIRED_LATE_SECONDS = 300.0
 EXPIRED_LATE_SHARE = 0.1
 """A command writes `expired` so long after the deadline: the agent, which ends before it, has had its chance."""
+
+LOST_SECONDS_MAX = 1800.0
+"""So long a machine has lived at most of which the home knows nothing: its startup script gives up long before."""
 
 FORGET_SECONDS = 120.0
 """So long a machine that ends has for its last words."""
@@ -85,6 +89,7 @@ def _mend(
         final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
     elif launch_state.condition is Condition.BOOT_FAILED:
         final = life.final(at.head, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
+        final = _with_lost(world, job, spec, record, final)
     elif launch_state.condition is Condition.REFUSED:
         why = f"no machine can be had {launch_state.why}"
         final = life.final(at.head, State.FAILED, now, reason=why, refused=True)
@@ -110,6 +115,18 @@ def _mend(
         launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
         at = job.folder.existing_head()
     return at, launch_state
+
+
+def _with_lost(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head) -> Head:
+    """With what its machines have cost that never came up, after the last that did."""
+    count = LOST.get(record.engine)
+    if count is None:
+        return head
+    machines, seconds = count(as_launch(job, record, spec), world.environ, world.clock)
+    if not machines:  # they could not even say in the home that they were there
+        machines = record.workers
+        seconds = machines * min(LOST_SECONDS_MAX, max(0.0, (head.ended_at or 0.0) - record.launched_at))
+    return life.counted(head, record.id, cost.lost_usd(record, machines, seconds))
 
 
 def _trains(job: Job, record: LaunchRecord, head: Head) -> bool:

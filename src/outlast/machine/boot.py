@@ -127,6 +127,7 @@ def _boot(
             random=random,
             spec=spec,
             denied_seconds_max=DENIED_SECONDS_MAX if told.rented else math.inf,
+            before_usd=_lost_usd(told, folder, launch) if told.rented and told.boot > 1 else 0.0,
         )
     except Denied as error:
         from outlast.engines.compute.boots import FAILED
@@ -244,6 +245,16 @@ def _mask(user_dir: Path, spec: Spec, told: Assignment) -> Mask:
     if not spec.secrets:
         return Mask(())
     return Mask(kept.variables.values() if kept is not None else None)
+
+
+def _lost_usd(told: Assignment, folder: Folder, launch: LaunchRecord) -> float:
+    """By the machines before this one that never came up."""
+    from outlast.engines.compute.lost import lost_before
+    from outlast.folder.cost import lost_usd
+    from outlast.google.connect import connect
+
+    found = lost_before(connect(), told.home, folder.keys.boots(told.launch), told.rank, told.boot)
+    return lost_usd(launch, found.machines, found.seconds)
 
 
 def _unpaid(paths: MachineDir, told: Assignment) -> Callable[[], bool]:

@@ -14,6 +14,7 @@ from outlast.clock import Clock
 from outlast.engines.compute import names
 from outlast.engines.compute.group import Group
 from outlast.engines.compute.looking import complaint, look
+from outlast.engines.compute.lost import Lost, lost_at_end
 from outlast.engines.compute.making import make
 from outlast.engines.compute.managed import place_of, there_by_rank
 from outlast.engines.compute.requests import told
@@ -136,6 +137,10 @@ class ComputeEngine:
         group = self._group(launch)
         with told(_doing(group)):
             return complaint(group, self.transport)
+
+    def lost(self, launch: Launch) -> Lost:
+        """Machines of a launch that is over after which nobody came up."""
+        return lost_at_end(self.transport, launch.home, launch.boots)
 
     # People.
 
