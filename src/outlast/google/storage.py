@@ -114,13 +114,21 @@ class StorageClient:
     def cancel(self, session: str) -> None:
         self._call("DELETE", session, {}, None, accept=lambda answer: answer.status in (404, 410, 499))
 
-    def read(self, name: str, *, generation: int | None = None, first: int = 0, size: int | None = None) -> Answer:
+    def read(
+        self,
+        name: str,
+        *,
+        generation: int | None = None,
+        first: int = 0,
+        size: int | None = None,
+        place: Callable[[int], bytearray] = bytearray,
+    ) -> Answer:
         """The content as it is stored: asked for with gzip, so that nothing unpacks on the way what was put in packed."""
         headers = {"Accept-Encoding": "gzip"}
         if first or size is not None:
             headers["Range"] = f"bytes={first}-{'' if size is None else first + size - 1}"
         url = _url(f"{self._objects}/{_quoted(name)}", alt="media", generation=generation)
-        return self._call("GET", url, headers, None, billed="b")
+        return self._call("GET", url, headers, None, billed="b", place=place)
 
     def describe(self, name: str) -> dict[str, Any]:
         url = _url(f"{self._objects}/{_quoted(name)}", fields=OBJECT_FIELDS)
@@ -185,8 +193,9 @@ class StorageClient:
         billed: str = "",
         accept: Callable[[Answer], bool] = _none,
         once: bool = False,
+        place: Callable[[int], bytearray] = bytearray,
     ) -> Answer:
-        request = Request(method, url, headers, body)
+        request = Request(method, url, headers, body, place)
         return self.transport.call(request, accept=accept, observe=lambda answer: self._note(answer, billed), once=once)
 
     def _document(self, method: str, url: str, body: Mapping[str, Any] | None = None, *, billed: str) -> dict[str, Any]:
