@@ -32,6 +32,11 @@ EXIT_INTERRUPTED = 130
 EXIT_TRAINER_INTERRUPTED = 75
 """What a trainer exits with when it has saved and left because it was told to (EX_TEMPFAIL)."""
 
+DAMAGED_HINT = (
+    "something else than outlast has changed it, or it was copied incompletely; "
+    "`outlast checkpoints JOB --verify` tells which checkpoints are whole"
+)
+
 
 class OutlastError(Exception):
     """What failed with its values; `state`: what became of the job and whether anything is still paid for; `hint`: what to type."""
@@ -86,7 +91,8 @@ class StoreFull(StoreError):
 
 
 class Damaged(StoreError):
-    pass
+    def __init__(self, message: str, *, state: str = "", hint: str = "") -> None:
+        super().__init__(message, state=state, hint=hint or DAMAGED_HINT)
 
 
 class NewerFormat(StoreError):

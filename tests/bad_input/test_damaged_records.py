@@ -49,7 +49,7 @@ def assert_plain(said: Said) -> None:
 def assert_refused(said: Said, *named: str) -> None:
     """One error in plain words, which names the object."""
     assert_plain(said)
-    assert said.code == STORE_ERROR and said.err.count("error: ") == 1, (said.code, said.err)
+    assert said.code == STORE_ERROR and said.err.count("error: ") == 1 and "hint: " in said.err, (said.code, said.err)
     for words in named:
         assert words in said.err, said.err
 

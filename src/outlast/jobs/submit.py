@@ -103,9 +103,13 @@ def check_not_ended(planned: Plan) -> None:
     """Before anything is said of a job that would be refused: the id that was asked for may be that of one that has ended."""
     job = Job.of(planned.home, planned.spec.job)
     try:
-        _refuse_ended(job, job.folder.read_head().head)
+        head = job.folder.read_head().head
+        if head.state.final:
+            job.folder.read_spec()  # of what is damaged, that is what is said
+            job.folder.read_launch(head.launch)
+            _refuse_ended(job, head)
     except KeyMissing:
-        return
+        return  # and is written now
 
 
 def _refuse_ended(job: Job, head: Head) -> None:
