@@ -142,3 +142,21 @@ def test_objects_hold_text_that_is_right_across_pieces(capsys: pytest.CaptureFix
         {"kind": "gap", "attempt": 2, "rank": 0, "offset": 13, "bytes": 7, "at_least": False},
         {"kind": "end", "attempt": 2, "cause": "preempted"},
     ]
+
+
+def test_objects_hold_also_what_ends_in_the_middle_of_a_character(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = JsonDisplay()
+    for piece in (
+        LogPiece(PieceKind.BYTES, 1, 0, 10, b"a" + "€".encode()[:2]),
+        LogPiece(PieceKind.GAP, 1, 0, 13, missing_bytes=7),
+        LogPiece(PieceKind.BYTES, 1, 0, 20, "é".encode()[:1]),
+    ):
+        shown.show(piece)
+    shown.close()
+    bytes_shown = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"bytes", ' in line]
+    assert [(one["offset"], one["text"]) for one in bytes_shown] == [
+        (10, "a"),
+        (11, "\ufffd"),
+        (20, ""),
+        (20, "\ufffd"),
+    ]

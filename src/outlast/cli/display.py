@@ -168,15 +168,22 @@ class JsonDisplay:
     def __init__(self, **also: object) -> None:
         """`also`: what every object has beside its own."""
         self._texts = RankTexts()
+        self._ends: dict[int, int] = {}
+        """Worker -> up to where its log was shown."""
+
+        self._attempt = 0
         self._also = also
 
     def show(self, piece: LogPiece) -> None:
+        if piece.kind is not PieceKind.BYTES:
+            self._end()
+        self._attempt = piece.attempt
         shown: dict[str, object] = {**self._also, "kind": piece.kind.value, "attempt": piece.attempt}
         if piece.kind is PieceKind.BEGIN:
-            self._texts = RankTexts()
             shown |= {"resumed_from_step": piece.resumed_from_step}
         elif piece.kind is PieceKind.BYTES:
             text = self._texts.decode(piece.rank, piece.data)
+            self._ends[piece.rank] = piece.offset + len(piece.data)
             shown |= {"rank": piece.rank, "offset": piece.offset, "text": text}
         elif piece.kind is PieceKind.GAP:
             shown |= {
@@ -189,5 +196,12 @@ class JsonDisplay:
             shown |= {"cause": piece.cause}
         put_json(shown)
 
+    def _end(self) -> None:
+        """What was held back, since a character was not whole: no more of it comes."""
+        for rank, begun in self._texts.end():
+            told = {"attempt": self._attempt, "rank": rank, "offset": self._ends[rank] - len(begun)}
+            put_json({**self._also, "kind": PieceKind.BYTES.value, **told, "text": begun.decode(errors="replace")})
+
     def close(self) -> None:
+        self._end()
         sys.stdout.flush()

@@ -41,3 +41,11 @@ class RankTexts:
         if rank not in self._decoders:
             self._decoders[rank] = codecs.getincrementaldecoder("utf-8")("replace")
         return self._decoders[rank].decode(data)
+
+    def end(self) -> Iterator[tuple[int, bytes]]:
+        """The beginnings of characters that will not be finished, by worker."""
+        decoders, self._decoders = self._decoders, {}
+        for rank, decoder in sorted(decoders.items()):
+            begun, _ = decoder.getstate()
+            if begun:
+                yield rank, begun

@@ -61,7 +61,8 @@ class JsonCells:
         self._cells.setdefault(cell, JsonDisplay(cell=cell)).show(piece)
 
     def close(self) -> None:
-        sys.stdout.flush()
+        for one in self._cells.values():
+            one.close()
 
 
 def show_cells(pieces: Iterable[tuple[int, LogPiece]], *, as_json: bool) -> None:
