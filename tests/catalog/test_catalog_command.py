@@ -121,6 +121,7 @@ def test_prices_are_old_after_thirty_days() -> None:
     [
         (("--region", "us-centrl1"), "`--region us-central1`"),
         (("--gpus", "v9"), "there is no GPU `v9`"),
+        (("--gpus", "tpu7x"), "nobody here knows what TPU7X costs"),
         (("--gpus", "K80"), "`--gpus T4`"),
         (("--gpus", "3"), "names no type"),
         (("machines", "--gpus", "3xL4"), "`--gpus 4xL4`"),

@@ -87,6 +87,17 @@ TPUS = {
 ALIASES = {"V5LITE": "V5E", "V5LITEPOD": "V5E", "V6": "V6E", "V7X": "TPU7X", "V7": "TPU7X"}
 
 
+def _kind(text: str) -> Kind | None:
+    name = text.upper().replace("-", "_").removeprefix("TPU_")
+    return TPUS.get(ALIASES.get(name, name))
+
+
+def slices_of(text: str) -> tuple[Slice, ...]:
+    """Of a type by any of its names, the smallest first; none: Vertex AI has no such."""
+    kind = _kind(text)
+    return kind.slices if kind is not None else ()
+
+
 def parse_tpu_spec(text: str) -> Slice:
     """`8xV2`, `4xV5E`: UsageError with what there is, for what there is not."""
     typed = _SPEC.fullmatch(text.strip())
@@ -94,8 +105,7 @@ def parse_tpu_spec(text: str) -> Slice:
         raise UsageError(
             f"`--tpu-spec` is a number, an `x` and a type, not {shown(text)}", hint="`--tpu-spec 8xV2`, or `4xV5E`"
         )
-    name = typed["type"].upper().removeprefix("TPU_")
-    kind = TPUS.get(ALIASES.get(name, name))
+    kind = _kind(typed["type"])
     if kind is None:
         raise UsageError(
             f"there is no TPU {shown(typed['type'])}", state=f"there are {', '.join(TPUS)}", hint="`--tpu-spec 4xV5E`"

@@ -10,6 +10,7 @@ from outlast.catalog import answers, listing
 from outlast.catalog.choose import REGION_DEFAULT, offered_zones
 from outlast.catalog.model import Gpu, Tpu
 from outlast.catalog.table import STALE_DAYS, Catalog, catalog
+from outlast.catalog.vertex_tpus import slices_of
 from outlast.dataclass import dataclass
 from outlast.errors import OutlastError, UsageError
 from outlast.folder.home import Home
@@ -144,6 +145,12 @@ def _accelerator(known: Catalog, text: str) -> tuple[Gpu | Tpu | None, int]:
     if not name:
         raise UsageError(f"`--gpus {text}` names no type", hint="`--gpus L4`, or `--gpus 2xL4`")
     found = known.tpu(name) or known.gpu(name)
+    if found is None and (slices := slices_of(name)):
+        raise UsageError(
+            f"nobody here knows what {slices[0].kind} costs: no list that was read has it",
+            state="Vertex AI has it, and nothing else here does",
+            hint=f"`outlast run --on vertex --tpu-spec {slices[0].count}x{slices[0].kind} --dry-run SCRIPT`",
+        )
     if found is None:
         raise _asked_only(answers.no_gpu(known, name), f"; TPUs {', '.join(known.tpus)}")
     if isinstance(found, Gpu) and found.gone:
