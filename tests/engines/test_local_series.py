@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from outlast.agent.init import begin
 from outlast.engines.engine import Launch
 from outlast.engines.local.engine import LocalEngine
 from outlast.engines.local.machines import LINGER_SECONDS, Machine, Machines
@@ -178,3 +179,20 @@ def test_much_is_many_files_or_large_ones_and_what_is_not_there_is_little(tmp_pa
     large.mkdir()
     (large / "one").write_bytes(bytes(files.SMALL_BYTES_MAX + 1))
     assert not files.is_small([large])
+
+
+def test_a_machine_takes_over_what_is_the_same_and_nothing_that_was_said_or_can_be_used_up(tmp_path: Path) -> None:
+    before, after = MachineDir(tmp_path / "0-1"), MachineDir(tmp_path / "0-2")
+    for paths in (before, after):
+        paths.path.mkdir()
+    before.init.write_bytes(Process.me().encode())
+    before.log.write_text("init: the agent ended with 1\n")
+    before.reserve.write_bytes(b"space")
+    os.mkfifo(before.orders)
+    assert begin(after, before)
+    assert after.init_process() == Process.me()
+    assert after.orders.is_fifo()
+    assert not after.log.exists()
+    # Under one name alone: removing it gives the space back.
+    assert after.reserve.stat().st_nlink == 1
+    assert not begin(after, before), "somebody has begun it, or given it up"

@@ -45,9 +45,9 @@ def be(paths: MachineDir, boot: Callable[[Path], int], parent: int, follower: Fo
             directory = follower.following()
             if directory is None:
                 break
-            paths = MachineDir(directory)
+            before, paths = paths, MachineDir(directory)
             redirect(paths.log)
-            _arrive(paths)
+            _arrive(paths, before)
             code = boot(directory)
     except BaseException:  # noqa: BLE001  the edge of a process
         code = EXIT_FAILED
@@ -57,9 +57,10 @@ def be(paths: MachineDir, boot: Callable[[Path], int], parent: int, follower: Fo
         os._exit(code)
 
 
-def _arrive(paths: MachineDir) -> None:
+def _arrive(paths: MachineDir, before: MachineDir | None = None) -> None:
     """Before it does anything that is seen: whoever takes this machine away must know whose death to wait for."""
-    files.put(paths.agent, Process.me().encode())
+    if before is None or not files.share(before.agent, paths.agent):
+        files.put(paths.agent, Process.me().encode())
 
 
 def redirect(log: Path) -> None:

@@ -52,27 +52,36 @@ def run(directory: Path, boot: Callable[[Path], int], follower: Follower | None 
     system.become_subreaper()
     system.name_process("outlast-init")
     agent: Agent | None = None
+    before: MachineDir | None = None
     while True:
         paths = MachineDir(directory)
-        if not files.create(paths.init, Process.me().encode()):
+        if not begin(paths, before):
             return EXIT_DIED  # a supervisor gave this machine up before it began
         agent_process.redirect(paths.log)
-        init = Init(paths, paths.read_assignment(), boot, clock, agent, series=follower is not None)
+        init = Init(paths, paths.read_assignment(), boot, clock, agent, before, series=follower is not None)
         code = init.live()
         agent = init.close()
         following = follower.following() if follower is not None and agent is not None else None
         if following is None:
             return code
-        _pass_on(paths.reserve, MachineDir(following).reserve)
-        directory = following
+        before, directory = paths, following
 
 
-def _pass_on(reserve: Path, to: Path) -> None:
-    """It is the same for every machine; one that was used up is made anew."""
+def begin(paths: MachineDir, before: MachineDir | None) -> bool:
+    """False: it may not. What is the same for every machine in a row is taken from the one before, if it is still there."""
+    if before is None:
+        return files.create(paths.init, Process.me().encode())
+    if not files.share(before.init, paths.init) and not files.create(paths.init, Process.me().encode()):
+        return False
+    files.share(before.orders, paths.orders)
+    files.share(before.tidings, paths.tidings)
+    if not files.read_end(before.log, 1):
+        files.share(before.log, paths.log)
     try:
-        os.replace(reserve, to)
+        os.replace(before.reserve, paths.reserve)  # under one name, or removing it would give nothing back
     except OSError:
-        return
+        pass
+    return True
 
 
 @dataclass
@@ -92,15 +101,17 @@ class Init:
         boot: Callable[[Path], int],
         clock: Clock,
         agent: Agent | None = None,
+        before: MachineDir | None = None,
         *,
         series: bool = False,
     ) -> None:
-        """`agent`: of the machine before, and free. `series`: it may stay for the machine after."""
+        """`agent`: of the machine `before`, and free. `series`: it may stay for the machine after."""
         self.paths = paths
         self.assignment = assignment
         self.boot = boot
         self.clock = clock
         self.exit_code: int | None = None
+        self._before = before
         self._series = series
         self._agent = agent
         self._agent_born_at = 0.0
@@ -117,7 +128,8 @@ class Init:
 
     def _listen(self) -> None:
         for fifo in (self.paths.orders, self.paths.tidings):
-            os.mkfifo(fifo, 0o600)
+            if not fifo.exists():
+                os.mkfifo(fifo, 0o600)
         # Read and write: neither side's absence is an end of file here, and nothing blocks.
         self._orders = os.open(self.paths.orders, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._tidings = os.open(self.paths.tidings, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -295,7 +307,9 @@ class Init:
     def _leave(self, *, done: bool, spare: bool = False) -> None:
         self._ended_trainer = True
         self._clear()
-        files.put_json(self.paths.left, {"done": done, "spare": spare} if spare else {"done": done})
+        # The machine before, in a row, was left with its launch done, and with nothing else to say.
+        if not (done and self._before is not None and files.share(self._before.left, self.paths.left)):
+            files.put_json(self.paths.left, {"done": done, "spare": spare} if spare else {"done": done})
         left = (self.paths.work, self.paths.run, self.paths.taken, self.paths.spool)
         # In a series, whoever started this one removes the little that is left, when there is time.
         if not self._series or not files.is_small(left):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from outlast.errors import Denied, StoreFull
+from outlast.folder.cell import CellFolder
 from outlast.folder.folder import Folder
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
@@ -17,6 +18,9 @@ WATCH_SECONDS = 30.0
 RING_SECONDS = 10.0
 LOOK_SECONDS = 2.0
 LOOK_POLLS = 20
+END_NEAR_SECONDS = 0.25
+"""Who waits for a row of short jobs waits for each a moment only: it is looked after when that was not enough."""
+
 FRESH_POLLS_MAX = 10
 FRESH_SECONDS_MAX = 5.0
 
@@ -56,13 +60,19 @@ def watch(
 def wait(world: World, job: Job) -> Status:
     """Until the job has ended. It is looked after as by `watch`, but nobody reads its log, and nobody rings for it."""
     poll = job.folder.store.poll_seconds
+    if not isinstance(job.folder, CellFolder):  # which may have no head yet
+        _wait_for_end(world, job, END_NEAR_SECONDS)
     while True:
         status = look(world, job)
         if status.head.state.final or status.state == MISSING:
             return status
-        look_at = world.clock.monotonic() + max(LOOK_SECONDS, LOOK_POLLS * poll)
-        while world.clock.monotonic() < look_at and not job.folder.existing_head().head.state.final:
-            world.clock.sleep(poll)
+        _wait_for_end(world, job, max(LOOK_SECONDS, LOOK_POLLS * poll))
+
+
+def _wait_for_end(world: World, job: Job, seconds: float) -> None:
+    until = world.clock.monotonic() + seconds
+    while world.clock.monotonic() < until and not job.folder.existing_head().head.state.final:
+        world.clock.sleep(job.folder.store.poll_seconds)
 
 
 def freshen(world: World, job: Job) -> None:

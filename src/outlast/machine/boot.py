@@ -108,14 +108,14 @@ def _boot(
             raise
         return EXIT_AGENT_AGAIN
     except KeyMissing:
-        files.create(paths.up, like=paths.agent)
+        _be_up(paths)
         secrets.forget_launch(paths.path.parents[3], told.launch_id)
         return EXIT_AGENT_DONE  # the job was deleted
     if spec.cells is not None:
         return _work(paths, told, folder, spec, launch, on_up)
     child = _child(paths, told, folder, spec, launch)
     _patiently(lambda: on_up(folder), told)
-    files.create(paths.up, like=paths.agent)
+    _be_up(paths)
     try:
         done = serve(
             folder=folder,
@@ -144,6 +144,11 @@ def _boot(
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
 
 
+def _be_up(paths: MachineDir) -> None:
+    if not files.share(paths.agent, paths.up):
+        files.create(paths.up)
+
+
 def _work(
     paths: MachineDir,
     told: Assignment,
@@ -161,7 +166,7 @@ def _work(
         return _child(paths, replace(told, job=cell.job), folder, cell, record)
 
     _patiently(lambda: on_up(folder), told)
-    files.create(paths.up, like=paths.agent)
+    _be_up(paths)
     study = _study(paths, told, folder, spec, launch)
     leaving = work(
         folder=folder,

@@ -31,7 +31,7 @@ from pathlib import Path
 from outlast.dataclass import dataclass
 from outlast.engines.engine import Condition, Launch, LaunchState
 from outlast.errors import UsageError
-from outlast.host import files
+from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
 from outlast.spec.record import decode, encode
 
@@ -87,6 +87,7 @@ class LocalDir:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for directory in (self.path, self.incoming, self.launches, self.machines, self.stopped, self.ended):
             directory.mkdir(mode=0o700, exist_ok=True)
+        system.spread_below(self.machines)
         self.mend()
 
     def mend(self) -> None:
