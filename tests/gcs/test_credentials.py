@@ -21,7 +21,7 @@ from outlast.google.auth.credentials import Anonymous
 from outlast.google.auth.find import find_credentials
 from outlast.google.connect import connect
 from outlast.google.connections import Connections
-from outlast.google.endpoints import GOOGLE, Endpoints
+from outlast.google.endpoints import GOOGLE, Endpoints, endpoints
 from outlast.google.storage import StorageClient
 from outlast.google.wire import Answer, Request
 from outlast.store.registry import open_store
@@ -135,6 +135,18 @@ def test_a_workload_elsewhere_exchanges_its_own_token(
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", written(tmp_path / "federated.json", document))
     strict.switch(require_login=True)
     check_works(home)
+
+
+def test_a_laptop_that_is_a_day_ahead_does_not_buy_a_token_for_every_request(
+    strict: Running, home: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    test_a_workload_elsewhere_exchanges_its_own_token(strict, home, monkeypatch, tmp_path)
+    found = find_credentials(dict(os.environ), endpoints(os.environ), Connections(os.environ), SYSTEM)
+    strict.call("POST", "/_emulator/clock", {"skew_seconds": -86400})
+    try:
+        assert 0 < found.renew().lives_seconds <= 3600
+    finally:
+        strict.call("POST", "/_emulator/clock", {"skew_seconds": 0})
 
 
 def jwt(claims: dict[str, Any]) -> str:

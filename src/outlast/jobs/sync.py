@@ -14,7 +14,7 @@ from outlast.bundle.record import read_bundle
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.folder.folder import nonce
-from outlast.folder.records import Head, Request
+from outlast.folder.records import Head, Request, State
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
 from outlast.jobs.world import World
@@ -69,7 +69,9 @@ class Syncing:
         if head.state.final:
             raise UsageError(
                 f"job `{self.job.id}` has {head.state.value}: there is nothing to keep in step",
-                hint=f"`outlast resume {self.job.id}`, or a new job",
+                hint=f"`outlast run --from {self.job.id} ...` begins a new job with its weights"
+                if head.state is State.SUCCEEDED
+                else f"`outlast resume {self.job.id}`, or a new job",
             )
         if spec.workers > 1:
             raise UsageError(f"job `{self.job.id}` has {spec.workers} workers, and only one can be kept in step")

@@ -14,6 +14,9 @@ from outlast.google.wire import NoAnswer, Request, Wire
 CONNECT_SECONDS = 10.0
 STALL_SECONDS = 30.0
 LIVES_SECONDS_DEFAULT = 3600.0
+LIVES_SECONDS_MAX = 12 * 3600.0
+"""Google gives no token for longer."""
+
 AWS_TOKEN = "urn:ietf:params:aws:token-type:aws4_request"  # noqa: S105  a name, not a secret
 
 
@@ -61,8 +64,9 @@ class ExtraCredentials:
         expiry = self._credentials.expiry
         if expiry is None:
             return Token(self._credentials.token, LIVES_SECONDS_DEFAULT)
-        ends_at = expiry.replace(tzinfo=datetime.timezone.utc).timestamp()
-        return Token(self._credentials.token, ends_at - self._clock.now())
+        lives = expiry.replace(tzinfo=datetime.timezone.utc).timestamp() - self._clock.now()
+        # Of an account that is acted as, the end is by Google's clock: this machine's may be a day off. A 401 tells the truth in time.
+        return Token(self._credentials.token, lives if 0 < lives <= LIVES_SECONDS_MAX else LIVES_SECONDS_DEFAULT)
 
 
 def _load(document: Mapping[str, Any]) -> Any:
