@@ -234,6 +234,11 @@ def test_resuming_with_other_values_is_refused_naming_both(tmp_path: Path, scrip
 
 def test_a_command_that_is_never_called_is_told(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
-    script.write_text("import outlast\n@outlast.main\ndef train(): pass\n")
+    script.write_text(
+        "import atexit, outlast\natexit.register(print, 'bye')\n@outlast.main\ndef train(): pass\nprint('all')\n"
+    )
     code, _, err = run_script(script, None)
     assert code == 0 and "was never called; end the script with `train()`" in err
+    code, out, err = run_script(script, None, env={"OUTLAST_JOB": "mine"})
+    assert (code, out) == (2, "all\nbye\n"), "a job that has trained nothing has not succeeded"
+    assert "error: `train` is made a command" in err

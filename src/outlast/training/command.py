@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from outlast.errors import OutlastError, UsageError
+from outlast.errors import EXIT_USAGE, OutlastError, UsageError
 from outlast.training import context
 from outlast.training.flags import Flag, add_flag, flags_of, plain, show
 from outlast.training.say import say
@@ -80,10 +80,19 @@ def _remind(command: Any, name: str) -> None:
     pid = os.getpid()
 
     def remind() -> None:
-        if not command._called and os.getpid() == pid and not hasattr(sys, "last_value"):
-            say(
-                f"warning: `{name}` is made a command by @outlast.main but was never called; end the script with `{name}()`"
-            )
+        if command._called or os.getpid() != pid or hasattr(sys, "last_value"):
+            return
+        wrong = f"`{name}` is made a command by @outlast.main but was never called; end the script with `{name}()`"
+        if not os.environ.get("OUTLAST_JOB"):
+            say(f"warning: {wrong}")
+            return
+        # A job that has trained nothing must not end as one that succeeded: that is final.
+        say(f"error: {wrong}")
+        atexit.unregister(remind)
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(EXIT_USAGE)
 
     atexit.register(remind)
 
