@@ -36,7 +36,9 @@ BACKLOG = 1024
 TICK_SECONDS = 1.0
 ACCEPT_PAUSE_SECONDS = 0.05
 """Before the next try when no more connections can be opened."""
-RECEIVE_BYTES = 512 << 10
+RECEIVE_BYTES = 120 << 10
+"""Memory for so much is asked for at each look, however little comes: of 128 KiB and more the system gives new pages each time, which
+costs more than receiving a small request."""
 TLS_FIRST_BYTE = b"\x16"
 
 
