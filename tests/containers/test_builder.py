@@ -30,7 +30,9 @@ for word in "$@"; do case $word in -*|install|update) ;; *) echo "$word" > /var/
 """
 CONDA = """\
 #!/bin/sh
-[ "$1" = env ] || exit 0
+[ "$*" = "clean --all --yes" ] && exit 0
+[ "$*" = "env create --quiet --prefix /opt/conda/envs/outlast --file $7" ] || exit 2
+case $7 in */environment.yml) cat "$7" > /opt/asked ;; *) exit 3 ;; esac
 mkdir -p /opt/conda/envs/outlast/bin
 printf '#!/bin/sh\\necho of conda\\n' > /opt/conda/envs/outlast/bin/conda-tool
 chmod 755 /opt/conda/envs/outlast/bin/conda-tool
@@ -84,9 +86,9 @@ def test_debian_packages_and_conda_environments_are_installed_by_the_builder(
 
     assert said.code == 0, said.err
     assert "begins with it" not in said.err
-    assert run_image(podman_env, said.json["image"], "sh", "-c", "ls /var/lib/installed; conda-tool") == (
-        "curl\nzip\nof conda\n"
-    )
+    assert run_image(
+        podman_env, said.json["image"], "sh", "-c", "ls /var/lib/installed; conda-tool; cat /opt/asked"
+    ) == ("curl\nzip\nof conda\ndependencies: [conda-tool]\n")
 
 
 def test_a_job_here_begins_with_what_a_builder_made_without_any_registry(project: User, tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ SAID_LINES_MAX = 30
 CONDA_PREFIX = "/opt/conda/envs/outlast"
 CONDA_BASE = "condaforge/miniforge3:latest"
 CONDA_FILE = "outlast-conda.yml"
+CONDA_PLACE = "/opt/outlast/conda/environment.yml"
+"""By the name that conda expects: others it takes for another format, or not at all, as of 2026."""
 
 _READS_CONTEXT = re.compile(r"^\s*(?:ONBUILD\s+)?(?:COPY|ADD)\b|\s--mount=", re.IGNORECASE | re.MULTILINE)
 
@@ -59,8 +61,8 @@ def recipe(base: Reference, *, dockerfile: str, apt_packages: Iterable[str], con
         files[CONDA_FILE] = conda
         lines += [
             "USER root",
-            f"COPY {CONDA_FILE} /opt/outlast/{CONDA_FILE}",
-            f"RUN conda env create --quiet --prefix {CONDA_PREFIX} --file /opt/outlast/{CONDA_FILE} && conda clean --all --yes",
+            f"COPY {CONDA_FILE} {CONDA_PLACE}",
+            f"RUN conda env create --quiet --prefix {CONDA_PREFIX} --file {CONDA_PLACE} && conda clean --all --yes",
             f"ENV PATH={CONDA_PREFIX}/bin:$PATH CONDA_PREFIX={CONDA_PREFIX}",
         ]
     packages = " ".join(sorted(set(apt_packages)))
