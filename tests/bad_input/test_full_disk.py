@@ -84,13 +84,14 @@ def test_training_goes_on_while_the_home_is_full_and_commits_when_there_is_room(
         assert read(head)["best_step"] < 40
         for command in READING:
             assert user.outlast(*command).code == 0, command
-        assert user.outlast("show", "--json").json["state"] == "running"
+        shown = user.outlast("show", "--json").json
+        assert shown["state"] == "running" and shown["why"].startswith("without room in its home: `")
         assert read(head)["best_step"] in range(committed, 40)
         disk.free()
         (signs / "freed").touch()
         wait_for(lambda: bool(read(head)["state"] == "succeeded"), "the end")
         document = user.outlast("show", "--json").json
-        assert document["attempts"] == 1 and document["checkpoints"][-1]["step"] == 60
+        assert document["attempts"] == 1 and document["why"] is None and document["checkpoints"][-1]["step"] == 60
         logs = user.outlast("logs")
         assert [int(line.split()[1]) for line in logs.out.splitlines()] == list(range(60)) and logs.err == ""
 

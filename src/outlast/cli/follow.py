@@ -67,16 +67,16 @@ def say_detached(job: Job) -> None:
 
 
 class _Waiting:
-    """Says what a job waits for, once for each thing, if it still does at the second look."""
+    """Says what a job waits for or lacks, once for each thing, if it still does at the second look."""
 
     def __init__(self) -> None:
         self._seen = self._said = ""
 
     def tell(self, status: Status) -> None:
-        why = status.why if status.state == "waiting" else ""
+        why = "" if status.final else status.why
         if why and why == self._seen and why != self._said:
             self._said = why
-            say(f"waiting {shown(why)}")
+            say(f"{'waiting' if status.state == 'waiting' else f'{status.job} is {status.state},'} {shown(why)}")
         self._seen = why
 
 

@@ -1,7 +1,8 @@
-"""What rented machines say that lack a right: those that cannot begin by themselves, those that cannot end by a record in the home."""
+"""Why nothing is heard of machines that are up: they lack a right, as they say themselves, or their home has no room left."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from outlast.engines.engine import Condition, LaunchState
@@ -20,20 +21,40 @@ QUIET_SECONDS = 120.0
 """Whoever trains tells of itself more often than this."""
 
 WORDS_MAX = 600
+ROOM_BYTES_MIN = 256 << 10
+"""What records and logs need."""
 
 
 def with_complaint(
     world: World, job: Job, record: LaunchRecord, spec: Spec, head: Head, beat: Beat | None, state: LaunchState
 ) -> LaunchState:
     """Asked of the machines only where they are up and nothing is heard of them in the home."""
+    if state.why or state.condition is not Condition.RUNNING:
+        return state
+    if words := _full_words(job, head):
+        return replace(state, why=words)
     listen = COMPLAINTS.get(record.engine)
-    if listen is None or state.why or state.condition is not Condition.RUNNING or not _is_quiet(job, head, beat):
+    if listen is None or not _is_quiet(job, head, beat):
         return state
     try:
         words = listen(as_launch(job, record, spec), world.environ, world.clock)
     except OutlastError:
         return state  # whoever looks wants to see the job
     return replace(state, why=words[:WORDS_MAX])
+
+
+def _full_words(job: Job, head: Head) -> str:
+    """Whether the next checkpoint will find no room, if the last one is anything to go by; only a directory can be asked."""
+    try:
+        seen = os.statvfs(job.home.url)
+    except OSError:
+        return ""
+    free_bytes = seen.f_bavail * seen.f_frsize
+    needed_bytes = max([ROOM_BYTES_MIN, *(one.bytes for one in head.checkpoints[-1:])])
+    if free_bytes >= needed_bytes:
+        return ""
+    room = f"`{job.home.url}` has {free_bytes:,} bytes free, and a checkpoint may need {needed_bytes:,}"
+    return f"without room in its home: {room}"
 
 
 def _is_quiet(job: Job, head: Head, beat: Beat | None) -> bool:
