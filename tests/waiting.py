@@ -9,8 +9,11 @@ from typing import TypeVar
 SECONDS_MAX = 240.0
 """A computer that is shared with many others takes its time; whoever waits in vain waits so long once."""
 
-REST_SECONDS = (0.01, 0.1)
-"""Between two looks: as long as a look takes, within these."""
+REST_SECONDS = (0.02, 1.0)
+"""Between two looks, within these: ..."""
+
+RESTS_PER_LOOK = 3.0
+"""... so many times as long as a look took, which leaves three quarters of a core to what is waited for."""
 
 Found = TypeVar("Found")
 
@@ -26,4 +29,4 @@ def until(find: Callable[[], Found | None], what: Callable[[], object] | str = "
         if now >= give_up_at:
             raise AssertionError(f"in vain for {SECONDS_MAX:.0f} s: {what() if callable(what) else what}")
         shortest, longest = REST_SECONDS
-        time.sleep(min(longest, max(shortest, now - looked_at)))
+        time.sleep(min(longest, max(shortest, RESTS_PER_LOOK * (now - looked_at))))

@@ -38,7 +38,8 @@ from outlast.jobs.world import World, system_world
 from outlast_emulator.compute.hosting import Guest
 from outlast_emulator.testing import Running, running
 from tests.cloud.admin import Admin
-from tests.compute.renter import RUNNER, until
+from tests.compute.renter import RUNNER
+from tests.waiting import until
 
 ANN = "ann@example.com"
 KEY = "ann.json"

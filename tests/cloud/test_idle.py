@@ -19,7 +19,7 @@ from outlast.spec.spec import Sweep
 from outlast_emulator.testing import Running
 from tests.cloud.member import Member, as_launch_of, take_away
 from tests.cloud.test_rights import ann, emulator, scratch
-from tests.compute.renter import until
+from tests.waiting import until
 
 __all__ = ["ann", "emulator", "scratch"]
 

@@ -15,7 +15,8 @@ from tests.cli.user import User
 from tests.cloud.admin import Admin
 from tests.cloud.member import permit
 from tests.cloud.test_secrets import CANARY, PRINTING, REFERENCE, set_token
-from tests.compute.renter import RUNNER, until
+from tests.compute.renter import RUNNER
+from tests.waiting import until
 
 MEMBER = f"serviceAccount:{RUNNER}"
 OBJECTS = {f"storage.objects.{verb}" for verb in ("create", "delete", "get", "list")}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from outlast_emulator.testing import Running
 from tests.cli.user import Said, User
+from tests.waiting import until
 
 RUNNER = "outlast-runner@emulated.iam.gserviceaccount.com"
 BUCKET = "rented-home"
-PATIENCE_SECONDS = 90.0
 
 STEPS = """
 import os, time
@@ -25,17 +23,6 @@ for step in outlast.steps({steps}, state, save_steps=2):
     time.sleep({pause})
 (outlast.output_dir() / "count").write_text(str(state.count))
 """
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    """A look by a command costs a quarter of a second of a core: it leaves three quarters of the time to what is waited for."""
-    give_up_at = time.monotonic() + PATIENCE_SECONDS
-    looked_at = time.monotonic()
-    while not condition():
-        now = time.monotonic()
-        assert now < give_up_at, f"in vain: {what}"
-        time.sleep(min(2.0, max(0.1, 3 * (now - looked_at))))
-        looked_at = time.monotonic()
 
 
 @dataclass
@@ -74,7 +61,7 @@ class Renter:
 
     def wait_for_state(self, job: str, *states: str) -> dict[str, Any]:
         """Only machines work on it."""
-        until(lambda: self.head(job)["state"] in states, f"{states}, it is {self.head(job)}")
+        until(lambda: self.head(job)["state"] in states, lambda: f"{states}, it is {self.head(job)}")
         return self.head(job)
 
     def machine(self, job: str, rank: int = 0) -> str:

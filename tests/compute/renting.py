@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from outlast.clock import SYSTEM
 from outlast_emulator.testing import Running
 from tests.cli.user import User
 
@@ -67,14 +65,3 @@ def rented(emulator: Running) -> list[str]:
     """Machines and disks that are paid for now."""
     alive = emulator.call("GET", "/_emulator/ledger").json()["alive"]
     return [one["kind"] for one in alive if one["kind"].startswith("compute.") and one["kind"] != "compute.image"]
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    """A look by a command costs a quarter of a second of a core: it leaves three quarters of the time to what is waited for."""
-    looked_at = SYSTEM.monotonic()
-    until = looked_at + SECONDS_MAX
-    while not condition():
-        now = SYSTEM.monotonic()
-        assert now < until, f"{what}: not within {SECONDS_MAX:.0f} s"
-        SYSTEM.sleep(min(2.0, max(0.2, 3 * (now - looked_at))))
-        looked_at = SYSTEM.monotonic()

@@ -14,7 +14,7 @@ from outlast.jobs.world import system_world
 from outlast_emulator.testing import Running
 from tests.cli.user import User
 from tests.compute.records import emulator, user
-from tests.compute.renting import wait_until
+from tests.waiting import until
 
 __all__ = ["emulator", "user"]
 
@@ -91,7 +91,7 @@ def test_templates_of_a_launch_that_ended_by_itself_go_with_the_next_look(emulat
     path = f"/compute/v1/projects/emulated/regions/us-central1/instanceGroupManagers/{group}"
     made = emulator.call("DELETE", path)
     assert made.status == 200, "as its machine does"
-    wait_until(lambda: not templates(emulator, "instanceGroupManagers"), "the group is gone")
+    until(lambda: not templates(emulator, "instanceGroupManagers"), "the group is gone")
     change("over", state=State.SUCCEEDED, ended_at=folder("over").store.now() - 30, nonce="")
     assert user.outlast("show", "over").code == 0 and templates(emulator), "its machine may be on its way out"
     at = folder("over").read_head()

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.compute.renter import BUCKET, RUNNER, Renter, until
+from tests.compute.renter import BUCKET, RUNNER, Renter
+from tests.waiting import until
 
 OWNER = "roles/owner"
 LONG_SECONDS = "60s"

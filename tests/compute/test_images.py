@@ -11,7 +11,8 @@ import pytest
 
 from outlast_emulator.testing import Running, running
 from tests.cli.user import User, end_processes
-from tests.compute.renting import ANN, images, listed, ready, rented, show_wheel, wait_until
+from tests.compute.renting import ANN, images, listed, ready, rented, show_wheel
+from tests.waiting import until
 
 TIME_SCALE = 0.02
 PROJECT = "/compute/v1/projects/emulated"
@@ -63,7 +64,7 @@ def publish(emulator: Running, name: str, family: str, **labels: str) -> None:
     body = {"name": name, "family": family, "sourceImage": source, "labels": labels}
     assert emulator.call("POST", f"{PROJECT}/global/images", body).status == 200
     path = f"{PROJECT}/global/images/{name}"
-    wait_until(lambda: emulator.call("GET", path).json().get("status") == "READY", name)
+    until(lambda: emulator.call("GET", path).json().get("status") == "READY", name)
 
 
 def read_until(process: subprocess.Popen[bytes], words: str) -> list[str]:
@@ -104,7 +105,7 @@ def test_a_job_runs_in_the_environment_that_was_built_into_its_image(
     assert "the image's environment" in ran.err and "Environment `" not in ran.err, "packages were frozen"
     shown = user.outlast("show", "uses", "--json").json
     assert shown["job"] == "uses"
-    wait_until(lambda: not rented(emulator), "the job's machine is gone")
+    until(lambda: not rented(emulator), "the job's machine is gone")
 
 
 def test_a_machine_is_saved_without_keys_histories_tokens_and_agent_and_the_job_goes_on(
@@ -114,7 +115,7 @@ def test_a_machine_is_saved_without_keys_histories_tokens_and_agent_and_the_job_
     user.write("looks.py", LOOKS)
     started = user.outlast("run", "--on", "compute", "--job-id", "plants", "--detach", "plants.py")
     assert started.code == 0, started.err
-    wait_until(lambda: "planted" in user.outlast("logs", "plants").out, "the job plants")
+    until(lambda: "planted" in user.outlast("logs", "plants").out, "the job plants")
     saved = user.outlast("image", "save", "plants", "garden", "--json")
     assert saved.code == 0, saved.err
     assert {"ssh keys", "histories", "tokens", "temporary files", "the agent's state"} <= set(saved.json["scrubbed"])
@@ -171,7 +172,7 @@ def test_whoever_is_killed_while_building_leaves_nothing_for_longer_than_the_bui
             assert not {one["status"] for one in listed(emulator, "instances")} & {"STOPPING", "TERMINATED"}
         audited = user.outlast("audit")
         assert audited.code == 0, "a builder at work is no leak: " + audited.out + audited.err
-        wait_until(lambda: not rented(emulator), "the builders are gone")
+        until(lambda: not rented(emulator), "the builders are gone")
 
 
 def test_old_images_go_and_what_a_job_needs_stays(emulator: Running, user: User) -> None:
@@ -237,7 +238,7 @@ def test_a_builder_that_outlives_its_limit_is_a_leak_and_is_removed(emulator: Ru
         "networkInterfaces": [{"network": "global/networks/default"}],
     }
     assert emulator.call("POST", f"{PROJECT}/zones/us-central1-a/instances", builder).status == 200
-    wait_until(lambda: [one["status"] for one in listed(emulator, "instances")] == ["RUNNING"], "it runs")
+    until(lambda: [one["status"] for one in listed(emulator, "instances")] == ["RUNNING"], "it runs")
     early = user.outlast("audit")
     assert early.code == 0 and "an image is made on it" in early.out, "this laptop's clock is three hours ahead"
     emulator.call("POST", "/_emulator/clock", {"skew_seconds": 0})

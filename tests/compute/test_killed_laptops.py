@@ -22,7 +22,8 @@ from outlast_emulator.testing import Running, running
 from tests.compute import laptop as laptops
 from tests.compute.laptop import each
 from tests.compute.place import TIME_SCALE
-from tests.compute.renter import RUNNER, until
+from tests.compute.renter import RUNNER
+from tests.waiting import until
 
 KILL_POINTS = {"run": 16, "stop": 10, "resume": 11}
 """Of the home and the engine: more or fewer means that a command writes something else than before, and its order must be argued anew."""

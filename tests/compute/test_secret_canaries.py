@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.user import OUTLAST
-from tests.compute.renter import BUCKET, Renter, until
+from tests.compute.renter import BUCKET, Renter
 from tests.secrets.test_canaries import arguments_of_processes
+from tests.waiting import until
 
 CANARY = "cnry-rented-5d0e6a'\"$(x)-wörd"
 FORMS = {CANARY.encode(), json.dumps(CANARY)[1:-1].encode(), repr(CANARY)[1:-1].encode(), b"rented-5d0e6a"}

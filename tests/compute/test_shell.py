@@ -9,8 +9,9 @@ import pytest
 
 from outlast_emulator.testing import Running, running
 from tests.cli.user import User, end_processes
-from tests.compute.renting import ANN, listed, ready, rented, wait_until
+from tests.compute.renting import ANN, listed, ready, rented
 from tests.gcloud import need_gcloud
+from tests.waiting import until
 
 TIME_SCALE = 0.02
 
@@ -42,7 +43,7 @@ def test_a_rented_machine_to_work_on_says_how_to_enter_and_goes_when_nobody_come
     assert "ends after 1 h at the latest" in ran.err
     assert "`outlast ssh bench` enters it" in ran.err
     assert "this machine waits for you: `outlast ssh bench`" in ran.out
-    wait_until(lambda: not rented(emulator), "the machine is gone")
+    until(lambda: not rented(emulator), "the machine is gone")
 
 
 def test_a_member_gets_into_a_rented_machine_and_lands_in_the_job_with_its_environment(
@@ -55,7 +56,7 @@ def test_a_member_gets_into_a_rented_machine_and_lands_in_the_job_with_its_envir
     user.env |= {"CLOUDSDK_AUTH_ACCESS_TOKEN": token, "CLOUDSDK_CONFIG": str(tmp_path / "gcloud")}
     user.write("notes.txt", "it's mine\n")
     assert user.outlast("run", "--on", "compute", "--shell", "--linger", "1h", "--job-id", "desk", "--detach").code == 0
-    wait_until(lambda: "waits for you" in user.outlast("logs", "desk").out, "it waits")
+    until(lambda: "waits for you" in user.outlast("logs", "desk").out, "it waits")
     said: list[str] = []
 
     def visited() -> bool:
@@ -65,7 +66,7 @@ def test_a_member_gets_into_a_rented_machine_and_lands_in_the_job_with_its_envir
         said.append(visit.out)
         return visit.code == 7
 
-    wait_until(visited, "somebody gets in")
+    until(visited, "somebody gets in")
     assert said[-1].endswith("it's mine\ndesk|a  b|root|")  # after what ssh-keygen says
     words = user.outlast("ssh", "desk", "--", "printf", "%s|", "a  b", "$HOME", ";false")
     assert (words.code, words.out) == (0, "a  b|$HOME|;false|"), words.err
@@ -78,14 +79,18 @@ def test_a_machine_to_work_on_is_there_while_somebody_is(tmp_path: Path) -> None
     user = User(tmp_path)
     user.write("notes.txt", "mine\n")
     try:
-        started = user.outlast("run", "--shell", "--linger", "4s", "--job-id", "desk", "--detach")
-        assert started.code == 0, started.err
-        assert "ends after 12 h at the latest" in started.err
-        wait_until(lambda: "waits for you" in user.outlast("logs", "desk").out, "it waits")
-        visit = user.outlast("ssh", "desk", "--", "cat notes.txt; echo $OUTLAST_JOB; sleep 8; echo still here")
-        assert visit.out.split("\n")[:3] == ["mine", "desk", "still here"], visit.err
-        assert state(user, "desk") == "running"
-        wait_until(lambda: state(user, "desk") == "succeeded", "nobody is there any more")
+        for number in range(1, 9):
+            desk = f"desk-{number}"
+            started = user.outlast("run", "--shell", "--linger", "10s", "--job-id", desk, "--detach")
+            assert started.code == 0, started.err
+            assert "ends after 12 h at the latest" in started.err
+            until(lambda: "waits for you" in user.outlast("logs", desk).out, "it waits")  # noqa: B023
+            visit = user.outlast("ssh", desk, "--", "cat notes.txt; echo $OUTLAST_JOB; sleep 12; echo still here")
+            if visit.code != 3:  # on a busy computer nobody was there in time, and it has gone
+                break
+        assert visit.out.split("\n")[:3] == ["mine", desk, "still here"], visit.err
+        assert state(user, desk) == "running"
+        until(lambda: state(user, desk) == "succeeded", "nobody is there any more")
     finally:
         end_processes(user)
 
@@ -110,7 +115,7 @@ def test_a_machine_lingers_as_long_as_it_was_asked_to_and_is_no_leak_meanwhile(e
     assert [item["verdict"] for item in machines] == ["needed"] and "lingers" in machines[0]["why"]
     entered = user.outlast("ssh", "quick", "--", "true", PATH="/nonexistent")
     assert "gcloud" in entered.err, "the way to a machine that lingers is known: " + entered.err
-    wait_until(lambda: not rented(emulator) and not listed(emulator, "instances"), "it has lingered enough")
+    until(lambda: not rented(emulator) and not listed(emulator, "instances"), "it has lingered enough")
     gone = user.outlast("ssh", "quick")
     assert gone.code == 3 and "does not linger any more" in gone.err
 
@@ -122,4 +127,4 @@ def test_a_machine_that_is_taken_away_while_it_lingers_is_not_replaced_for_long(
     (machine,) = listed(emulator, "instances")
     asked = {"instance": machine["name"], "notice_seconds": 0}
     assert emulator.call("POST", "/_emulator/preempt", asked).status == 200
-    wait_until(lambda: not rented(emulator), "nothing lingers that was not there before the end")
+    until(lambda: not rented(emulator), "nothing lingers that was not there before the end")

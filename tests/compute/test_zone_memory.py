@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.compute.renter import BUCKET, Renter, until
+from tests.compute.renter import BUCKET, Renter
+from tests.waiting import until
 
 
 def test_a_job_that_ends_by_itself_leaves_what_it_has_met_and_no_template(renter: Renter) -> None:

@@ -25,6 +25,12 @@ def _where(job: Job, status: Status) -> tuple[Launch, int | None]:
     return launch, worker_of(status.attempts[-1][1].machine)
 
 
+def _way_on(job: Job, status: Status) -> str:
+    """A job that has succeeded is not resumed; a sweep may have other cells."""
+    over = status.state == "succeeded" and not status.spec.sweep
+    return "" if over else f"; `outlast resume {status.spec.sweep or job.id}` goes on with it"
+
+
 def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int]) -> list[str]:
     """The words of a command that this computer can run."""
     status = look(world, job)
@@ -32,7 +38,7 @@ def way_in(world: World, job: Job, command: Sequence[str], ports: Sequence[int])
     if status.final and (rented is None or not rented.linger_seconds):
         raise NotFound(
             f"job `{job.id}` has {status.state}: nothing of it runs",
-            hint=f"`outlast pull {job.id}` has its files; `outlast resume {status.spec.sweep or job.id}` goes on with it",
+            hint=f"`outlast pull {job.id}` has its files" + _way_on(job, status),
         )
     launch, worker = _where(job, status)
     words = world.engine(status.launch.engine).enter(launch, tuple(command), tuple(ports), worker)
