@@ -48,9 +48,10 @@ def state(jobs: list[CustomJob], *, later: float, objects: dict[str, bytes] | No
 
 
 def engine_over(reply: Callable[[Request], Answer], now: float) -> VertexEngine:
-    engine = VertexEngine(HandClock(now), {})
+    clock = HandClock(now)
+    engine = VertexEngine(clock, {})
     wire = ScriptedWire(reply)
-    engine.__dict__["transport"] = Transport(GOOGLE, wire, HandClock(), Random(0), {}, credentials=Anonymous())
+    engine.__dict__["transport"] = Transport(GOOGLE, wire, clock, Random(0), {}, credentials=Anonymous())
     return engine
 
 
