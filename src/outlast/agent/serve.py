@@ -29,15 +29,17 @@ def serve(
     clock: Clock,
     random: Random,
     spec: Spec | None = None,
+    launch: LaunchRecord | None = None,
     denied_seconds_max: float = math.inf,
     before_usd: float = 0.0,
 ) -> bool:
     """True: the launch is over and whoever started this machine may end it (`leave done`); False: only this machine is (`leave again`).
 
-    `spec`: if it was just read. `denied_seconds_max`: a store that has refused so long to let this machine begin an attempt will not
-    let the next one either, and `Denied` is raised. `before_usd`: what machines have cost that never came up in the place of this one.
+    `spec`, `launch`: if they were just read. `denied_seconds_max`: a store that has refused so long to let this machine begin an
+    attempt will not let the next one either, and `Denied` is raised. `before_usd`: what machines have cost that never came up in
+    the place of this one.
     """
-    service = _Service(folder, launch_id, rank, machine, child, clock, random, spec)
+    service = _Service(folder, launch_id, rank, machine, child, clock, random, spec, launch)
     service.denied_seconds_max, service.before_usd = denied_seconds_max, before_usd
     return service.run()
 
@@ -53,6 +55,7 @@ class _Service:
         clock: Clock,
         random: Random,
         spec: Spec | None,
+        launch: LaunchRecord | None,
     ) -> None:
         self.folder = folder
         self.launch_id = launch_id
@@ -63,7 +66,7 @@ class _Service:
         self.random = random
         self.fence: Fence | None = None
         self.spec = spec
-        self.launch: LaunchRecord | None = None
+        self.launch = launch
         self.survivor_of: int | None = None
         self.denied_seconds_max = math.inf
         self.before_usd = 0.0
@@ -126,7 +129,9 @@ class _Service:
                 return None
             if head.launch_id != self.launch_id:
                 return None
-            launch = self.launch = self.folder.read_launch(head.launch)
+            launch = self.launch
+            if launch is None or launch.launch != head.launch:
+                launch = self.launch = self.folder.read_launch(head.launch)
             note = self.child.recall()
             memory = Memory.decode(note) if note else Memory(nonce(self.random))
             rent = replace(rent_of(launch), before_usd=self.before_usd)

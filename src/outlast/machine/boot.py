@@ -126,6 +126,7 @@ def _boot(
             clock=SYSTEM,
             random=random,
             spec=spec,
+            launch=launch,
             denied_seconds_max=DENIED_SECONDS_MAX if told.rented else math.inf,
             before_usd=_lost_usd(told, folder, launch) if told.rented and told.boot > 1 else 0.0,
         )
