@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,12 @@ import pytest
 from outlast.container.builder import build_and_push, recipe
 from outlast.container.reference import parse_reference
 from outlast.errors import OutlastError
+from outlast_emulator.testing import running
 from tests.cli.user import User
+from tests.containers.cloud_build_server import cloud_build
 from tests.containers.conftest import only_programs, run_image
 from tests.containers.registry_server import Server
+from tests.gcloud import need_gcloud
 from tools import take_discovery
 
 DOCKERFILE = """\
@@ -191,6 +196,31 @@ def test_googles_builder_is_told_all_where_no_other_is_here(tmp_path: Path) -> N
     assert (noted / "context" / "train.py").is_file()
     assert "install --yes --no-install-recommends zip " in (noted / "context" / "outlast.Dockerfile").read_text()
     assert lines == ["it takes a while"]
+
+
+@pytest.mark.soak
+def test_googles_own_command_line_has_it_built_and_pushed(
+    tmp_path: Path, registry: Server, base: str, podman_env: dict[str, str]
+) -> None:
+    """A real gcloud, for half a minute where it is cold; what it asks for is checked by Google's description, and built."""
+    need_gcloud()
+    context = tmp_path / "context"
+    context.mkdir()
+    (context / "train.py").write_text("print()\n")
+    target = parse_reference(f"{registry.host}/emulated/outlast/work:base-1")
+    made = recipe(
+        parse_reference(base),
+        dockerfile="ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY train.py /opt/train.py\nRUN cp /opt/train.py /opt/again.py\n",
+        apt_packages=(),
+        conda=None,
+    )
+    with running(tmp_path / "google") as emulator, cloud_build(emulator, podman_env) as (url, builds):
+        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **emulator.variables}
+        environ["CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDBUILD"] = url
+        words = (str(shutil.which("gcloud")), made, context, target, parse_reference(base), "linux/amd64", environ)
+        build_and_push(*words, no_cache=False, on_line=lambda _: None)
+        assert builds.build["status"] == "SUCCESS", builds.said
+    assert run_image(podman_env, str(target), "cat", "/opt/again.py") == "print()\n"
 
 
 NOTING = """\

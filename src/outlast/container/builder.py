@@ -20,6 +20,9 @@ from outlast.spec.plain_file import write_private
 
 BUILDERS = ("podman", "buildah", "docker")
 CLOUD_BUILD = "gcloud"
+CLOUD_BUILD_ELSEWHERE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDBUILD"
+"""Where this is set, gcloud still looks for the log at Google's own storage, and fails."""
+
 BUILD_SECONDS_MAX = 2 * 3600.0
 SAID_LINES_MAX = 30
 CONDA_PREFIX = "/opt/conda/envs/outlast"
@@ -113,7 +116,10 @@ def build_and_push(
     with tempfile.TemporaryDirectory(prefix="build-", dir=context.parent) as scratch:
         saved = Path(scratch, "saved.tar")
         if os.path.basename(builder) == CLOUD_BUILD:
-            commands = [_cloud_build(builder, made, context, target, platform, Path(scratch), no_cache=no_cache)]
+            logging = "CLOUD_LOGGING_ONLY" if environ.get(CLOUD_BUILD_ELSEWHERE) else ""
+            commands = [
+                _cloud_build(builder, made, context, target, platform, Path(scratch), logging, no_cache=no_cache)
+            ]
         else:
             file = Path(scratch, "Dockerfile")
             file.write_text(made.text)
@@ -172,7 +178,15 @@ def _login(
 
 
 def _cloud_build(
-    gcloud: str, made: Recipe, context: Path, target: Reference, platform: str, scratch: Path, *, no_cache: bool
+    gcloud: str,
+    made: Recipe,
+    context: Path,
+    target: Reference,
+    platform: str,
+    scratch: Path,
+    logging: str,
+    *,
+    no_cache: bool,
 ) -> list[str]:
     (context / "outlast.Dockerfile").write_text(made.text)
     arguments = [f"--build-arg={key}={value}" for key, value in made.build_args.items()]
@@ -193,7 +207,8 @@ def _cloud_build(
     }
     config = scratch / "cloudbuild.json"
     limit = f"{BUILD_SECONDS_MAX:.0f}s"  # ten minutes if not said
-    config.write_text(json.dumps({"steps": [step], "images": [str(target)], "timeout": limit}))
+    options = {"options": {"logging": logging}} if logging else {}
+    config.write_text(json.dumps({"steps": [step], "images": [str(target)], "timeout": limit, **options}))
     first, _, rest = target.path.partition("/")
     project = f"{first}:{rest.partition('/')[0]}" if "." in first else first  # that of a domain: `example.com:project`
     words = ["--quiet", "--project", project, "--config", str(config)]
@@ -218,11 +233,14 @@ def _run(command: list[str], environ: Mapping[str, str], on_line: OnLine) -> Non
             on_line(line.rstrip())
         code = process.wait(BUILD_SECONDS_MAX)
     if code != 0:
+        hint = "mend what its last lines say, and try again"
+        if os.path.basename(command[0]) == CLOUD_BUILD:
+            hint += "; who may not read the project's logs (`roles/viewer`) is told of a failure while it builds: `gcloud builds list`"
         raise OutlastError(
             f"`{os.path.basename(command[0])}` ended with exit code {code}:\n"
             + "\n".join(f"  {line}" for line in said),
             state="no image was pushed, nothing is being spent",
-            hint="mend what its last lines say, and try again",
+            hint=hint,
         )
 
 
