@@ -23,7 +23,7 @@ from outlast.store.directories import Directories
 from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, status_of, translated
 from outlast.store.files import ChunksFailed, Files, Staged
 from outlast.store.generations import DELETED, END, Generations, listed
-from outlast.store.one_by_one import OneByOne, unwatched
+from outlast.store.one_by_one import OneByOne, Watched, unwatched
 from outlast.store.paths import DISPLACED, MARK, path_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored, Upload
 from outlast.store.walk import walk
@@ -148,21 +148,13 @@ class DirectoryStore(OneByOne):
 
     def upload_many(self, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
         """Small ones are made durable and seen a few at a time: together they wait as long as one of them."""
-        done = 0
-
-        def watched(chunks: Iterable[bytes]) -> Iterator[bytes]:
-            nonlocal done
-            for chunk in chunks:
-                yield chunk
-                done += len(chunk)
-                between(done)
-
+        watched = Watched(between)
         staged: list[Staged] = []
         path = self._root
         try:
             for upload in uploads:
                 path = self._path(upload.key)
-                staged.append(self._files.stage(watched(upload.chunks()), self._stamp(upload.key, path), path))
+                staged.append(self._files.stage(watched.chunks(upload), self._stamp(upload.key, path), path))
                 if len(staged) == TOGETHER_MAX or sum(one.bytes for one in staged) >= TOGETHER_BYTES_MAX:
                     self._files.place(staged)
             self._files.place(staged)

@@ -28,6 +28,20 @@ def created(store: _Plain, key: str, data: bytes) -> bool:
     return True
 
 
+class Watched:
+    """Tells after each piece how much of all has been taken."""
+
+    def __init__(self, between: Callable[[int], None]) -> None:
+        self._between = between
+        self._done_bytes = 0
+
+    def chunks(self, upload: Upload) -> Iterator[bytes]:
+        for chunk in upload.chunks():
+            yield chunk
+            self._done_bytes += len(chunk)
+            self._between(self._done_bytes)
+
+
 class OneByOne:
     """For a store whose writes cost nothing each."""
 
@@ -41,17 +55,9 @@ class OneByOne:
         return [created(self, key, data) for key, data in objects]
 
     def upload_many(self: _Plain, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
-        done = 0
-
-        def watched(chunks: Iterable[bytes]) -> Iterator[bytes]:
-            nonlocal done
-            for chunk in chunks:
-                yield chunk
-                done += len(chunk)
-                between(done)
-
+        watched = Watched(between)
         for upload in uploads:
-            self.upload(upload.key, watched(upload.chunks()))
+            self.upload(upload.key, watched.chunks(upload))
 
     def download_many(self: _Plain, keys: Iterable[str]) -> Iterator[Iterator[bytes]]:
         for key in keys:
