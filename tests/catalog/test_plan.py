@@ -120,6 +120,8 @@ def test_wrong_combinations_are_refused_before_anything_else_and_force_passes_th
     assert (forced["rented"]["machine_type"], forced["cpus"], forced["usd_per_hour"]) == ("z9-standard-16", 16, 0.0)
     too_little = refused(user, "--max-cost", "0.001")
     assert "too little to boot" in too_little.err and "--max-cost 0.09" in too_little.err
+    too_short = refused(user, "--max-run", "5")
+    assert "ends before a rented machine has booted" in too_short.err and "--max-run 2h" in too_short.err
     unpriced = refused(user, "--machine-type", "z9-standard-16", "--force", "--max-cost", "5")
     assert "`--max-cost` could not be kept" in unpriced.err
 

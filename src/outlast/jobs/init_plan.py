@@ -136,12 +136,13 @@ class Planner:
 
         named = f"{role} --project={self.setup.project}"
         listed = ",".join(sorted(permissions))
+        create = f"gcloud iam roles create {named} --title={shlex.quote(title)} --stage=GA --permissions={listed}"
         return Step(
             "role",
             f"role `{role}` permits {_listed(permissions)}",
             is_there,
             make,
-            (f"gcloud iam roles create {named} --title={shlex.quote(title)} --stage=GA --permissions={listed}",),
+            (f"{create} || gcloud iam roles update {named} --permissions={listed}",),  # of an older version's it has others
             undo,
             (f"gcloud iam roles delete {named}",),
             f"role `{role}` is deleted",

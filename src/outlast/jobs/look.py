@@ -87,16 +87,17 @@ def _mend(
     final: Head | None = None
     if now > record.deadline_at + late:
         final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
+        final = _with_lost(world, job, spec, record, final)
     elif launch_state.condition is Condition.BOOT_FAILED:
         final = life.final(at.head, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
-        final = _with_lost(world, job, spec, record, final)
+        final = _with_lost(world, job, spec, record, final, silent=True)
     elif launch_state.condition is Condition.REFUSED:
         why = f"no machine can be had {launch_state.why}"
         final = life.final(at.head, State.FAILED, now, reason=why, refused=True)
     elif stopping and (
         launch_state.condition in (Condition.ABSENT, Condition.WAITING) or not _trains(job, record, at.head)
     ):
-        final = life.final(at.head, State.STOPPED, now)
+        final = _with_lost(world, job, spec, record, life.final(at.head, State.STOPPED, now))
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
     if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:
@@ -117,16 +118,17 @@ def _mend(
     return at, launch_state
 
 
-def _with_lost(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head) -> Head:
-    """With what its machines have cost that never came up, after the last that did."""
+def _with_lost(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head, *, silent: bool = False) -> Head:
+    """With what its machines have cost that never came up, after the last that did. `silent`: there were some, even if the home knows of
+    none."""
     count = LOST.get(record.engine)
     if count is None:
         return head
     machines, seconds = count(as_launch(job, record, spec), world.environ, world.clock)
-    if not machines:  # they could not even say in the home that they were there
+    if not machines and silent:
         machines = record.workers
         seconds = machines * min(LOST_SECONDS_MAX, max(0.0, (head.ended_at or 0.0) - record.launched_at))
-    return life.counted(head, record.id, cost.lost_usd(record, machines, seconds))
+    return life.counted(head, record.id, cost.lost_usd(record, machines, seconds)) if machines else head
 
 
 def _trains(job: Job, record: LaunchRecord, head: Head) -> bool:

@@ -90,6 +90,7 @@ def rent(world: World, asked: Asked) -> Found:
     assert machine.rented is not None
     if asked.max_cost_usd is not None:
         check_max_cost(asked.max_cost_usd, machine.rented)
+    check_max_run(asked.max_run_seconds)
     told = (*choice.notes, image.note, account_note, tried.note, *price_notes(known, machine, world.clock.now()))
     return Found(machine, tuple(note for note in told if note), image.python)
 
@@ -137,6 +138,15 @@ def account_for(world: World, apis: ProjectApis, given: str) -> tuple[str, str]:
     if world.dry:
         return email, f"{missing}; {hint}"
     raise UsageError(missing, state="nothing was started, nothing is being spent", hint=hint)
+
+
+def check_max_run(seconds: float) -> None:
+    """A machine that is gone before it has booted is paid for, and for nothing."""
+    if seconds < cost.BOOT_SECONDS:
+        raise UsageError(
+            f"`--max-run` of {seconds:g} s ends before a rented machine has booted, which takes it about {cost.BOOT_SECONDS:.0f} s",
+            hint="`--max-run 2h` or `--max-run 30m`: a number without a unit is seconds",
+        )
 
 
 def check_max_cost(max_cost_usd: float, rented: Rented) -> None:
