@@ -127,8 +127,11 @@ def test_above_ten_dollars_an_hour_somebody_is_asked(sweeping: User) -> None:
     assert sweeping.outlast("jobs", "--json").json == []
 
 
-def test_its_resources_carry_its_name_its_kind_and_its_labels(emulator: Running, sweeping: User) -> None:
-    said = sweep(sweeping, "--detach", "--parallel", "2", "-l", "team=vision")
+def test_its_resources_carry_its_name_its_kind_and_its_labels_and_end_with_its_money(
+    emulator: Running, sweeping: User
+) -> None:
+    """Google itself ends a machine that hangs, and cannot leave, when it has used up its share."""
+    said = sweep(sweeping, "--detach", "--parallel", "2", "-l", "team=vision", "--max-cost", "4")
     assert said.code == 0, said.err
     path = "/compute/v1/projects/emulated/aggregated/instanceGroupManagers"
     groups = [
@@ -139,6 +142,12 @@ def test_its_resources_carry_its_name_its_kind_and_its_labels(emulator: Running,
     assert [one["targetSize"] for one in groups] == [2]
     labels = groups[0]["allInstancesConfig"]["properties"]["labels"]
     assert labels["outlast-job"] == "lr" and labels["outlast-kind"] == "sweep" and labels["team"] == "vision", labels
+    template = groups[0]["versions"][0]["instanceTemplate"].partition("projects/")[2]
+    scheduling = emulator.call("GET", f"/compute/v1/projects/{template}").json()["properties"]["scheduling"]
+    assert "terminationTime" not in scheduling, scheduling
+    usd_per_hour = sweeping.outlast("show", "lr", "--json").json["usd_per_hour"]
+    seconds = float(scheduling["maxRunDuration"]["seconds"]) * float(sweeping.env["OUTLAST_EMULATOR_TIME_SCALE"])
+    assert seconds == pytest.approx(4 / usd_per_hour * 3600, rel=0.01)
     assert sweeping.outlast("stop", "lr").code == 0
 
 

@@ -22,7 +22,7 @@ from outlast.testing.simulation.sweep import FAULTS, run_sweep
 
 SEEDS = 60
 SEEDS_PLANTED_MAX = 150
-SEEDS_FIRST = (8, 6, 16, 38, 51)
+SEEDS_FIRST = (8, 6, 16, 38, 51, 79)
 """Some that have caught what is rarely caught."""
 
 
@@ -79,7 +79,7 @@ def _forgets_bills(patch: pytest.MonkeyPatch) -> None:
 def _pays_later(patch: pytest.MonkeyPatch) -> None:
     """Who is cut off goes on beyond what is paid for."""
     patch.setattr(Purse, "overdue", lambda self: False)
-    patch.setattr("outlast.testing.simulation.sweep.paid_no_more", lambda until, clock: False)
+    patch.setattr("outlast.testing.simulation.sweep.paid_no_more", lambda until, born_at, clock: False)
 
 
 def _forgets_those_who_cannot_leave(patch: pytest.MonkeyPatch) -> None:
@@ -96,6 +96,16 @@ def _waits_without_money(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Purse, "empty", lambda self: False)
 
 
+def _leaves_nobody_to_watch(patch: pytest.MonkeyPatch) -> None:
+    """A machine that its group does not let go is paid for, and nobody on it counts that."""
+    patch.setattr(Purse, "all_spent", lambda self: False)
+
+
+def _holds_nothing_back(patch: pytest.MonkeyPatch) -> None:
+    """For a machine that comes up in a place whose money is spent."""
+    patch.setattr("outlast.agent.sweep_purse.LEAVE_SECONDS", 0.0)
+
+
 PLANTS = [_begins_anew, _ends_too_early, _never_inherits, _always_spare]
 PLANTS_OF_MONEY = [
     _forgets_bills,
@@ -103,6 +113,8 @@ PLANTS_OF_MONEY = [
     _forgets_those_who_cannot_leave,
     _leaves_to_those_who_have_left,
     _waits_without_money,
+    _leaves_nobody_to_watch,
+    _holds_nothing_back,
 ]
 
 

@@ -97,8 +97,9 @@ class Worker:
         held: Held | Leaving | None = self.bench.held() or self._take_up(self.claims.inherited())
         while True:
             if isinstance(held, Leaving):
-                self.purse.close(spare=held is Leaving.SPARE)
-                return held
+                if held is not Leaving.DONE or not self.purse.empty():
+                    self.purse.close(spare=held is Leaving.SPARE)
+                return held  # without money it ends its group at once: the sweep's end says as well until when it was paid for
             if held is not None:
                 self._do(held)
             held = self._over() or self._next() or self._wait_for_others()

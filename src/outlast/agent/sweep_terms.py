@@ -11,7 +11,7 @@ WORK_SECONDS_MIN = 60.0
 START_SECONDS = 10.0
 """From a machine's boot to its first cell, at least."""
 
-LEAVE_SECONDS = 150.0
+LEAVE_SECONDS = 180.0
 """What is held back of a worker's share, however small that is. For the time between its last cell and its machine's end; or, should the
 machine die then, for two more that come up in its place one after the other, since their group makes them whether there is money or
 not, and leave. Nobody can do without: a sweep's end is written by a machine, which has to boot for it."""

@@ -107,7 +107,7 @@ def put_csv(cells: Iterable[Cell], params: Sequence[str], metrics: Sequence[str]
             *(value_words(cell.params[name]) if name in cell.params else "" for name in params),
             *(repr(cell.metrics[name]) if name in cell.metrics else "" for name in metrics),
             "" if cell.step is None else cell.step,
-            round(cell.usd, 4),
+            round(cell.usd, 6),
             round(cell.seconds, 3),
             cell.attempts,
             "" if cell.exit_code is None else cell.exit_code,

@@ -16,6 +16,10 @@ USEFUL_SECONDS = 600.0
 """With less than this most of a machine's time is its boot: then there are fewer of them, if nobody says how many."""
 
 
+def dollars(usd: float) -> str:
+    return f"${usd:,.2f}" if usd >= 0.01 else f"${usd:.2g}"
+
+
 def machines_paid_for(machine: Machine, limit_usd: float | None) -> int | None:
     """By shares with which it is worth while to begin; None: no sum limits them."""
     usd = machine.rented.usd_per_hour if machine.rented is not None else 0.0
@@ -30,9 +34,10 @@ def check_shares(machine: Machine, machines: int, limit_usd: float | None) -> No
     if limit_usd is None or not usd or limit_usd / machines >= share_usd_min(usd):
         return
     most = int(limit_usd / share_usd_min(usd))
+    among = f"divided among {machines:,} machines " if machines > 1 else ""
     raise UsageError(
-        f"${limit_usd:,.2f} divided among {machines:,} machines pays for {limit_usd / machines / usd * 60:.1f} min of each, "
-        "too little to boot, work and save",
+        f"{dollars(limit_usd)} {among}pays for {limit_usd / machines / usd * 60:.1f} min of {'each' if among else 'a machine'}, "
+        "too little to boot, work, save and leave",
         state="nothing was started, nothing is being spent",
         hint=f"`--parallel {most}`, or more money" if most else f"`--max-cost {math.ceil(usd * machines)}`",
     )

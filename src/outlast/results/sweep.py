@@ -80,7 +80,7 @@ class Cell(NamedTuple):
             "params": dict(self.params),
             "metrics": dict(self.metrics),
             "step": self.step,
-            "cost_usd": round(self.usd, 4),
+            "cost_usd": round(self.usd, 6),
             "seconds": round(self.seconds, 3),
             "attempts": self.attempts,
             "preemptions": self.preemptions,

@@ -25,8 +25,8 @@ Document = dict[str, Any]
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 NETWORK = "global/networks/default"
 COMMAND_CHARACTERS_MAX = 4000
-RUN_SECONDS_MIN = 30
-"""Google takes no shorter duration."""
+RUN_SECONDS_MIN, RUN_SECONDS_MAX = 30, 120 * 86400
+"""Google takes no shorter duration, and no longer one."""
 
 
 @cache
@@ -114,7 +114,8 @@ def _limit(launch: Launch, time_scale: float) -> Document:
     seconds = launch.paid_seconds
     if seconds is None or launch.asked_at + seconds >= launch.deadline_at:
         return {"terminationTime": _time(launch.deadline_at)}
-    return {"maxRunDuration": {"seconds": str(math.ceil(max(RUN_SECONDS_MIN, seconds / time_scale)))}}
+    seconds = min(RUN_SECONDS_MAX, max(RUN_SECONDS_MIN, seconds / time_scale))
+    return {"maxRunDuration": {"seconds": str(math.ceil(seconds))}}
 
 
 def group(launch: Launch, rented: Rented, template_path: str, *, moves: bool) -> Document:

@@ -49,6 +49,9 @@ from outlast.testing.simulation.sweep_options import SweepOptions
 SWEEP = "lr"
 POLL_SECONDS = 1.0
 GRACE_SECONDS = 75.0
+RETRY_SECONDS = 30.0
+"""For how long one request is tried, as by the client of a bucket (`google/transport.py`)."""
+
 REFUSED_SECONDS = 5.0
 """From a group's refusal to let a machine go until the agent is there again that watches what it costs."""
 
@@ -200,7 +203,7 @@ class SweepWorld:
             poll_seconds=POLL_SECONDS,
             chunk_seconds=0.1,
         )
-        return Retrying(store, clock, random, seconds_max=20.0)
+        return Retrying(store, clock, random, seconds_max=RETRY_SECONDS)
 
     def _ended(self, machine: SweepMachine, actor: Actor) -> None:
         if actor.error is not None:
