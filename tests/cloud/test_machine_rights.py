@@ -124,5 +124,17 @@ def test_without_any_one_of_its_rights_what_one_reads_names_it(renter: User, emu
         assert f"not yet: role `outlastRunner` permits `{gone}`" in doctor.out and doctor.code == 1, doctor.out
 
 
+def test_a_machine_that_comes_after_one_that_could_not_end_its_group_is_off_at_once(
+    renter: User, emulator: Running
+) -> None:
+    """Neither may it empty it: the group makes it again and again, and each of them asks once."""
+    permit(emulator, roles.RUNNER_ROLE, {"compute.zones.list"})
+    boots = "jobs/again/launches/000001/boots/"
+    assert emulator.put("a-home", f"{boots}stuck", b"an earlier machine's words").status == 200
+    train(renter, "again", "--detach")
+    until(lambda: emulator.get("a-home", f"{boots}0-3").status == 200, "it was made again twice")
+    assert "an earlier machine's words" in renter.outlast("show", "again").out
+
+
 def test_the_engine_names_the_right_to_leave_as_the_role_has_it() -> None:
     assert roles.LEAVE_GROUP == LEAVE_RIGHT
