@@ -185,3 +185,21 @@ def test_what_a_killed_build_has_left_is_removed_by_the_next_one(tmp_path: Path)
 
     left = {path.name for path in folder.glob(".making-*")}
     assert left == {f".making-{os.getpid()}-dir", f".making-{os.getpid()}-file"}
+
+
+def test_layers_that_were_not_used_for_longest_go_when_there_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outlast.container.kept.BLOBS_BYTES_MAX", 5 << 20)
+    monkeypatch.setattr("outlast.container.kept.SWEPT_BYTES_MIN", 1 << 20)
+    kept = Kept(tmp_path)
+    for number in range(4):
+        source = LayerSource(
+            "code", str(number), lambda n=number: nullcontext([Member.of("/a", bytes([n]) * (2 << 20))])
+        )  # type: ignore[misc]
+        os.utime(kept.blob(kept.layer(source).digest), (number, number))
+
+    found = sorted(
+        int(path.stat().st_mtime) for path in (tmp_path / "containers" / "layers").iterdir() if path.is_file()
+    )
+    assert found == [2, 3]

@@ -28,6 +28,9 @@ CHUNK_BYTES = 1 << 20
 BLOBS_BYTES_MAX = 20 << 30
 """The layers that were not used for longest are removed beyond this."""
 
+SWEPT_BYTES_MIN = 16 << 20
+"""After a layer above this, all of them are looked through; after a smaller one now and then: it takes as long as making it."""
+
 MAKING = ".making-"
 FORM = "2"
 """Part of every key: raised when the same inputs become other bytes."""
@@ -68,7 +71,8 @@ class Kept:
             raise
         self.made.add(layer.digest)
         self.remember(name, {"digest": layer.digest, "diff_id": layer.diff_id, "bytes": layer.bytes})
-        self._sweep(folder)
+        if layer.bytes > SWEPT_BYTES_MIN or layer.digest.endswith("0"):
+            self._sweep(folder)
         return layer
 
     def blob(self, digest: str) -> Path:
@@ -81,18 +85,19 @@ class Kept:
 
     def _sweep(self, folder: Path) -> None:
         found = []
-        for path in folder.iterdir():
-            try:
-                status = path.stat()
-            except OSError:
-                continue  # another command was faster
-            if path.is_file():
-                found.append((status.st_mtime, status.st_size, path))
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue  # another command was faster
+                if entry.is_file(follow_symlinks=False):
+                    found.append((status.st_mtime, status.st_size, entry.path))
         left = BLOBS_BYTES_MAX
         for _, size, path in sorted(found, reverse=True):
             left -= size
             if left < 0:
-                path.unlink(missing_ok=True)
+                Path(path).unlink(missing_ok=True)
 
     # Small records.
 

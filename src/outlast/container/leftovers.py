@@ -14,10 +14,11 @@ def own(prefix: str) -> str:
 
 
 def sweep(folder: Path, prefix: str) -> None:
-    for path in folder.glob(f"{prefix}*"):
-        maker = path.name.removeprefix(prefix).partition("-")[0]
+    for name in os.listdir(folder) if folder.is_dir() else ():
+        maker = name.removeprefix(prefix).partition("-")[0] if name.startswith(prefix) else ""
         if not maker.isdigit() or system.start_time(int(maker)):
             continue
+        path = folder / name
         if path.is_dir():
             import shutil
 
