@@ -14,6 +14,10 @@ class BodyCut(ConnectionError):
     """The client went away, or the network was cut, in the middle of a body."""
 
 
+class BadChunk(BodyCut):
+    """What came is no chunk: nobody can tell where the next request begins."""
+
+
 class MemoryBody:
     def __init__(self, data: bytes) -> None:
         self.length: int | None = len(data)
@@ -74,11 +78,11 @@ class ChunkedBody:
 
     def _next_chunk(self) -> None:
         if self._begun and self._line():
-            raise BodyCut("a chunk that is longer than its length")
+            raise BadChunk("a chunk that is longer than its length")
         self._begun = True
         text = self._line().split(b";")[0].strip()
         if not text or not set(text) <= HEX or len(text) > 16:
-            raise BodyCut("a chunk without a length")
+            raise BadChunk("a chunk without a length")
         self._left = int(text, 16)
         if self._left == 0:
             while self._line():
@@ -88,7 +92,7 @@ class ChunkedBody:
     def _line(self) -> bytes:
         while b"\n" not in self.surplus:
             if len(self.surplus) > LINE_BYTES_MAX:
-                raise BodyCut("a chunk line that does not end")
+                raise BadChunk("a chunk line that does not end")
             self._watch()
             self.surplus += _received(self._sock, LINE_BYTES_MAX)
         line, _, self.surplus = self.surplus.partition(b"\n")

@@ -7,11 +7,12 @@ import ssl
 from collections.abc import Callable
 
 from outlast_emulator.emulator import Emulator
+from outlast_emulator.errors import ApiError, json_error
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.wire import head as heads
 from outlast_emulator.wire import sending
-from outlast_emulator.wire.bodies import PIECE_BYTES, BodyCut, ChunkedBody, SocketBody
+from outlast_emulator.wire.bodies import PIECE_BYTES, BadChunk, BodyCut, ChunkedBody, SocketBody
 from outlast_emulator.wire.gate import Gate
 
 CONTROL = "/_emulator/"
@@ -73,6 +74,12 @@ class Connection:
                 self._become_other(response, response.upgrade, date, body.surplus)
                 return False
             sending.send(self.sock, head.verb, response, date, self._watch, keep_alive=head.keep_alive)
+        except BadChunk as error:
+            self.send(
+                head._replace(keep_alive=False), json_error(ApiError(400, "badRequest", f"Bad request: {error}."))
+            )
+            self.close()
+            return False
         except sending.Gone:
             self.close()  # in order, so that what was sent arrives
             return False
