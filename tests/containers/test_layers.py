@@ -11,6 +11,7 @@ import sys
 import tarfile
 import zipfile
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -194,10 +195,9 @@ def test_layers_that_were_not_used_for_longest_go_when_there_are_too_many(
     monkeypatch.setattr("outlast.container.kept.SWEPT_BYTES_MIN", 1 << 20)
     kept = Kept(tmp_path)
     for number in range(4):
-        source = LayerSource(
-            "code", str(number), lambda n=number: nullcontext([Member.of("/a", bytes([n]) * (2 << 20))])
-        )  # type: ignore[misc]
-        os.utime(kept.blob(kept.layer(source).digest), (number, number))
+        members = [Member.of("/a", bytes([number]) * (2 << 20))]
+        layer = kept.layer(LayerSource("code", str(number), partial(nullcontext, members)))
+        os.utime(kept.blob(layer.digest), (number, number))
 
     found = sorted(
         int(path.stat().st_mtime) for path in (tmp_path / "containers" / "layers").iterdir() if path.is_file()
