@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from contextlib import nullcontext
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -188,16 +189,19 @@ def test_what_a_killed_build_has_left_is_removed_by_the_next_one(tmp_path: Path)
     assert left == {f".making-{os.getpid()}-dir", f".making-{os.getpid()}-file"}
 
 
+def _members(data: bytes) -> AbstractContextManager[Iterable[Member]]:
+    return nullcontext([Member.of("/a", data)])
+
+
 def test_layers_that_were_not_used_for_longest_go_when_there_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("outlast.container.kept.BLOBS_BYTES_MAX", 5 << 20)
     monkeypatch.setattr("outlast.container.kept.SWEPT_BYTES_MIN", 1 << 20)
     kept = Kept(tmp_path)
-    for number in range(4):
-        members = [Member.of("/a", bytes([number]) * (2 << 20))]
-        layer = kept.layer(LayerSource("code", str(number), partial(nullcontext, members)))
-        os.utime(kept.blob(layer.digest), (number, number))
+    sources = [LayerSource("code", str(number), partial(_members, bytes([number]) * (2 << 20))) for number in range(4)]
+    for number, source in enumerate(sources):
+        os.utime(kept.blob(kept.layer(source).digest), (number, number))
 
     found = sorted(
         int(path.stat().st_mtime) for path in (tmp_path / "containers" / "layers").iterdir() if path.is_file()
