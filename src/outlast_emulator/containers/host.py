@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,8 +14,7 @@ from outlast_emulator.containers.container import Container, OnLine
 from outlast_emulator.containers.images import Image, Images
 from outlast_emulator.containers.network import METADATA_ADDRESS, Network
 from outlast_emulator.machines import furniture, leftovers
-from outlast_emulator.machines.host import SOURCES
-from outlast_emulator.machines.lines import Lines
+from outlast_emulator.machines.launcher import started
 
 START = "import sys; sys.path.insert(0, sys.argv[1]); from outlast_emulator.containers import launch; launch.main(int(sys.argv[2]))"
 NOT_ISOLATED = (
@@ -65,21 +63,8 @@ class ContainerHost:
             sys.stderr.write(NOT_ISOLATED)
         disk = self.data / "disks" / asked.disk
         disk.mkdir(mode=0o700, exist_ok=True)
-        ours, theirs = socket.socketpair()
-        with theirs:
-            number = theirs.fileno()
-            launcher = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", START, str(SOURCES), str(number)],
-                pass_fds=(number,),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                cwd="/",
-                env={"PATH": os.defpath},
-            )
-        leftovers.note(disk, launcher.pid)
-        container = Container(asked.name, launcher, Lines(ours))
+        launcher, lines = started(START, disk, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        container = Container(asked.name, launcher, lines)
 
         def ended(one: Container) -> None:
             shutil.rmtree(disk, ignore_errors=True)

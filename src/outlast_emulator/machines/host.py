@@ -14,13 +14,12 @@ from pathlib import Path
 from outlast_emulator.machines import furniture, leftovers, world
 from outlast_emulator.machines.disks import Disks
 from outlast_emulator.machines.errors import DiskInUse
-from outlast_emulator.machines.lines import Lines
+from outlast_emulator.machines.launcher import started
 from outlast_emulator.machines.machine import Machine
 from outlast_emulator.machines.metadata import Metadata
 from outlast_emulator.machines.metadata_server import MetadataServer
 from outlast_emulator.wire.gate import Gate
 
-SOURCES = Path(__file__).resolve().parents[2]
 START = "import sys; sys.path.insert(0, sys.argv[1]); from outlast_emulator.machines import launch; launch.main(int(sys.argv[2]))"
 
 NOT_ISOLATED = (
@@ -126,21 +125,9 @@ class MachineHost:
             machine.kill()
 
     def _launch(self, boot: Boot, disk: Path) -> Machine:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            number = theirs.fileno()
-            launcher = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", START, str(SOURCES), str(number)],
-                pass_fds=(number,),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                start_new_session=True,
-                cwd="/",
-                env={"PATH": os.defpath},
-            )
-        leftovers.note(disk, launcher.pid)
+        launcher, lines = started(START, disk, stdout=subprocess.DEVNULL)
         around = world.read(self.data)
-        machine = Machine(boot.name, self.kind, launcher, Lines(ours), disk)
+        machine = Machine(boot.name, self.kind, launcher, lines, disk)
         machine.tell(
             {
                 "kind": self.kind,

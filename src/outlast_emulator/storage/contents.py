@@ -9,16 +9,23 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from outlast_emulator.request import Incoming
 from outlast_emulator.response import FileSlice
 from outlast_emulator.storage import crc32c
 from outlast_emulator.storage.database import Database
 from outlast_emulator.storage.hashing import Hasher
 
+PIECE_BYTES = 1 << 20
 SMALL_BYTES = 16 << 10
 """Up to here a row of the database is cheaper than a file of its own."""
+
+
+def pieces_of(body: Incoming) -> Iterator[bytes]:
+    return iter(lambda: body.read(PIECE_BYTES), b"")
 
 
 class Content(NamedTuple):
@@ -46,6 +53,17 @@ class Contents:
 
     def receive(self) -> Sink:
         return Sink(self, self._database.next_id())
+
+    def received(self, pieces: Iterable[bytes]) -> Content:
+        """All that comes; nothing is left of what is cut."""
+        sink = self.receive()
+        try:
+            for piece in pieces:
+                sink.write(piece)
+        except BaseException:
+            sink.drop()
+            raise
+        return sink.finish()
 
     def small(self, data: bytes) -> Content:
         """For what is in memory already."""

@@ -13,7 +13,7 @@ from outlast_emulator.response import Response, answer
 from outlast_emulator.storage import checks, masks, multipart
 from outlast_emulator.storage.buckets import Bucket
 from outlast_emulator.storage.conditions import NONE, Conditions, asked
-from outlast_emulator.storage.contents import Content
+from outlast_emulator.storage.contents import Content, pieces_of
 from outlast_emulator.storage.objects import check_object_name
 from outlast_emulator.storage.resources import object_resource
 from outlast_emulator.storage.settable import METADATA_BYTES_MAX, OBJECT, settable
@@ -24,7 +24,6 @@ from outlast_emulator.wire.bodies import MemoryBody
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
 
-PIECE_BYTES = 1 << 20
 METHOD = "storage.objects.insert"
 BUSY_SECONDS_MAX = 2.0
 """A client that gave up on a connection asks on another how far it came; the first one may not have noticed yet."""
@@ -57,7 +56,7 @@ class JsonUpload:
         if request.headers.get("content-type"):
             document["contentType"] = request.headers["content-type"]
         plan = self._plan(request, document)
-        return self._stored(request, plan, self._received(request))
+        return self._stored(request, plan, self._storage.contents.received(pieces_of(request.body)))
 
     def _insert_metadata(self, request: Request) -> Response:
         """Without an upload path there are no bytes: an empty object."""
@@ -84,14 +83,7 @@ class JsonUpload:
         if headers is None:
             raise ApiError(400, "badContent", "Missing media part in a multipart upload.")
         plan = self._plan(request, document)
-        sink = self._storage.contents.receive()
-        try:
-            for piece in pieces:
-                sink.write(piece)
-        except BaseException:
-            sink.drop()
-            raise
-        return self._stored(request, plan, sink.finish())
+        return self._stored(request, plan, self._storage.contents.received(pieces))
 
     def _described(self, metadata: bytes, headers: dict[str, str]) -> dict[str, Any]:
         """The object as the first part has it, checked; a type that only the second part names is taken from there."""
@@ -100,16 +92,6 @@ class JsonUpload:
         if "contentType" not in document and headers.get("content-type"):
             document["contentType"] = headers["content-type"]
         return document
-
-    def _received(self, request: Request) -> Content:
-        sink = self._storage.contents.receive()
-        try:
-            while piece := request.body.read(PIECE_BYTES):
-                sink.write(piece)
-        except BaseException:
-            sink.drop()
-            raise
-        return sink.finish()
 
     # ------------------------------------------------------------------------------------------------------------ rules
 

@@ -11,15 +11,13 @@ from outlast_emulator.errors import ApiError
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.storage import xml_headers as headers
-from outlast_emulator.storage.contents import Content
+from outlast_emulator.storage.contents import Content, pieces_of
 from outlast_emulator.storage.media import download
 from outlast_emulator.storage.stored import Stored
 from outlast_emulator.storage.xml_errors import XML_TYPE, XmlError
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
-
-PIECE_BYTES = 1 << 20
 
 
 class XmlObjects:
@@ -52,14 +50,7 @@ class XmlObjects:
 
     def received(self, request: Request) -> Content:
         """The request's body as a content, checked against the digests that came with it."""
-        sink = self._storage.contents.receive()
-        try:
-            while piece := request.body.read(PIECE_BYTES):
-                sink.write(piece)
-        except BaseException:
-            sink.drop()
-            raise
-        content = sink.finish()
+        content = self._storage.contents.received(pieces_of(request.body))
         try:
             headers.check_digests(request, content.md5, content.crc32c)
         except ApiError:

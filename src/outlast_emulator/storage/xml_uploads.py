@@ -25,11 +25,11 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.storage import crc32c
 from outlast_emulator.storage import xml_headers as headers
-from outlast_emulator.storage.contents import SMALL_BYTES, Content
+from outlast_emulator.storage.contents import PIECE_BYTES, SMALL_BYTES, Content
 from outlast_emulator.storage.hashing import Hasher
 from outlast_emulator.storage.xml_errors import XML_TYPE, XmlError, no_such_upload
 from outlast_emulator.storage.xml_lists import UPLOADS_NAMESPACE, document, parsed
-from outlast_emulator.storage.xml_objects import PIECE_BYTES, XmlObjects
+from outlast_emulator.storage.xml_objects import XmlObjects
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
