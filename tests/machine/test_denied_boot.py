@@ -1,0 +1,36 @@
+"""A rented machine that has no right to begin ends its launch, and leaves word why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from outlast.agent.agent_process import EXIT_AGENT_DONE
+from outlast.errors import Denied
+from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.machine import boot as booting
+from tests.agent.by_hand import LAUNCH, Job
+
+WORDS = "cannot write `head.json`: storage.objects.delete"
+
+
+def refuse(*, denied_seconds_max: float, **_: object) -> bool:
+    assert denied_seconds_max == booting.DENIED_SECONDS_MAX
+    raise Denied(WORDS)
+
+
+def test_what_was_refused_stands_where_failed_boots_do_and_the_launch_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job()
+    paths = MachineDir(tmp_path / "local" / "machines" / LAUNCH / "0-1")
+    paths.path.mkdir(parents=True)
+    told = Assignment("memory:", "job", 1, LAUNCH, rank=0, workers=1, boot=1, deadline_at=1e12, rented=True)
+    paths.write_assignment(told)
+    os.mkfifo(paths.tidings)  # as its init does
+    monkeypatch.setattr(booting, "become", lambda *_: None)
+    monkeypatch.setattr(booting, "serve", refuse)
+    assert booting.boot(paths.path, open_store=lambda url: job.store) == EXIT_AGENT_DONE
+    assert job.store.get(f"{job.folder.keys.boots(1)}failed").data.decode() == WORDS
