@@ -23,7 +23,7 @@ from outlast.folder.content import download_many, read_manifest
 from outlast.folder.folder import Fenced
 from outlast.folder.records import Cause, Checkpoint, Head, State, WorkerExit
 
-LOOK_SECONDS = 0.075
+LOOK_SECONDS = 0.1
 """How often a trainer is looked at, at most: it wakes its agent by what it does, and by its end."""
 
 
@@ -93,7 +93,7 @@ class AttemptLife(Commits):
                 self._patiently(lambda: self._amend(lambda head: life.final(head, State.STOPPED, self._now()), "stop"))
                 raise Fenced
             if self.place.rank == 0 and self._patiently(self._all_joined):
-                self._patiently(lambda: self._amend(lambda head: life.running(head, self._now()), "run"))
+                self._run()
                 return
             self.clock.sleep(min(BEAT_SECONDS, max(self.folder.store.poll_seconds, 0.02)))
             self._patiently(self._read_head)
@@ -101,6 +101,23 @@ class AttemptLife(Commits):
     def _all_joined(self) -> bool:
         others = (rank for rank in range(self.place.workers) if rank != self.at.head.by)
         return all(self.folder.read_worker(self.number, rank) is not None for rank in others)
+
+    def _run(self) -> None:
+        usd = self._patiently(self._waited_usd)
+        self._patiently(lambda: self._amend(lambda head: life.running(head, self._now(), usd), "run"))
+
+    def _waited_usd(self) -> float:
+        """By machines that were part of the attempt before, and are of this one: between the two they were paid for."""
+        if not self.place.rent.usd_per_hour or self.number == 1:
+            return 0.0
+        pairs = [
+            (self.folder.read_worker(self.number - 1, rank), self.folder.read_worker(self.number, rank))
+            for rank in range(self.place.workers)
+        ]
+        survivors = sum(
+            1 for before, now in pairs if before is not None and now is not None and before.machine == now.machine
+        )
+        return cost.waited_usd(self.at.head, self.number, self.place.rent, survivors, self.place.workers)
 
     def _restore(self) -> bool:
         """The newest checkpoint that is whole, put in place; then the trainer is started. False: it cannot be, and the job has failed."""
