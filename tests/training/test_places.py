@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import outlast
+from outlast.bundle.select import select_walked
 from outlast.errors import NotFound, UsageError
 from outlast.training import context
 from tests.training.lives import life, run_script
@@ -29,8 +30,24 @@ def test_directories_are_there_and_where_the_agent_says(tmp_path: Path) -> None:
 def test_by_hand_outputs_go_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with life(None):
-        assert outlast.output_dir() == tmp_path / "output"
+        assert outlast.output_dir() == outlast.output_dir() == tmp_path / "output"
         assert outlast.checkpoint_dir().is_dir() and outlast.checkpoint_dir() == outlast.checkpoint_dir()
+
+
+def test_what_a_script_leaves_that_was_started_by_hand_is_no_code(tmp_path: Path) -> None:
+    """Of directories that were there before, nobody but their owner knows what they are."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import outlast\nfor _ in outlast.steps(2, outlast.State(n=0)): outlast.log(loss=1.0)\n"
+        "(outlast.output_dir() / 'result').write_text('found')\n"
+    )
+    (tmp_path / "mine").mkdir()
+    for run_dir in (None, tmp_path / "runs" / "1", tmp_path / "mine"):
+        done = run_script(script, run_dir)
+        assert done[0] == 0, done
+    assert (tmp_path / "output" / "result").exists() and (tmp_path / "runs" / "1" / "output" / "result").exists()
+    shipped = select_walked(tmp_path, b"", ()).names
+    assert {path.split(b"/")[0] for path in shipped} == {b"train.py", b"mine"}
 
 
 def test_datasets_by_name(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ class Context:
             return
         import fcntl
 
-        self.run_dir.mkdir(parents=True, exist_ok=True)
+        make_own(self.run_dir)
         self._progress = os.open(self.run_dir / "progress", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.lockf(self._progress, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -167,7 +167,7 @@ class Context:
         self._marked = present
         try:
             if present:
-                self.run_dir.mkdir(parents=True, exist_ok=True)
+                make_own(self.run_dir)
                 (self.run_dir / "loop").touch()
             else:
                 (self.run_dir / "loop").unlink(missing_ok=True)
@@ -186,6 +186,19 @@ class Context:
 
 
 _current: Context | None = None
+
+LEFT_OUT = "# What a script left that was started by hand: neither git nor `outlast run` takes it along.\n*\n"
+
+
+def make_own(directory: Path) -> None:
+    """It is there. One that is made here is no job's and nobody's code: what is in it is left out of commits and bundles."""
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        if not directory.is_dir():
+            raise
+        return
+    (directory / ".gitignore").write_text(LEFT_OUT)
 
 
 def current() -> Context:

@@ -164,7 +164,7 @@ def _write(here: Context, stream: Stream, line: Line) -> None:
     try:
         if stream.descriptor is None:
             assert here.run_dir is not None
-            here.run_dir.mkdir(parents=True, exist_ok=True)
+            context.make_own(here.run_dir)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             stream.descriptor = os.open(here.run_dir / "metrics", flags, 0o644)
         text = (b"\n" if stream.torn else b"") + json.dumps(record).encode("ascii") + b"\n"

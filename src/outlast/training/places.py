@@ -13,10 +13,14 @@ from outlast.training import context
 
 
 def output_dir() -> Path:
-    """The directory for results; it is there. In a job its files are kept with every checkpoint; by hand it is `./output`."""
+    """The directory for results; it is there. In a job its files are kept with every checkpoint; by hand it is `./output`, which
+    neither git nor `outlast run` takes along."""
     here = context.current()
     here.arrive()
-    here.output_dir.mkdir(parents=True, exist_ok=True)
+    if here.run_dir is None and "OUTLAST_OUTPUT_DIR" not in os.environ:
+        context.make_own(here.output_dir)
+    else:
+        here.output_dir.mkdir(parents=True, exist_ok=True)
     return here.output_dir
 
 
