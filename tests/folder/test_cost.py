@@ -88,6 +88,6 @@ def test_machines_that_never_came_up_count_once_and_towards_the_limit() -> None:
     assert cost.spent_usd(once, 0.0) == pytest.approx(lost + BOOT * 7.2 / 3600)
     assert cost.seconds_left(once, RENT, 0.0) == pytest.approx((10.0 - lost) / 7.2 * 3600 - BOOT)
     again = begin(once, "aa-0-3", lost, 100.0)
-    assert again.boots_usd == once.boots_usd, "the same machine counts them a second time"
+    assert again.beside_usd == once.beside_usd, "the same machine counts them a second time"
     spent = begin(again, "aa-0-5", 11.0, 200.0)
     assert spent.state is State.EXPIRED and "limit of $10.00" in spent.reason

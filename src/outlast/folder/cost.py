@@ -41,10 +41,18 @@ def lost_usd(launch: LaunchRecord, machines: int, seconds: float) -> float:
     return 0.0 if rented is None else (seconds + machines * BOOT_SECONDS) * rented.usd_per_hour / 3600
 
 
+def waited_usd(head: Head, number: int, rent: Rent, survivors: int, workers: int) -> float:
+    """So many machines of the attempt before have waited until this one could begin."""
+    before, this = head.attempts.get(str(number - 1)), head.attempts[str(number)]
+    if before is None or before.launch != this.launch or before.ended_at is None:
+        return 0.0
+    return max(0.0, this.started_at - before.ended_at) * survivors / workers * rent.usd_per_hour / 3600
+
+
 def spent_usd(head: Head, now: float) -> float:
-    """By all attempts, those of earlier launches too, and by machines that never came up."""
+    """By all attempts, those of earlier launches too, and by machines beside them."""
     paid = sum(seconds * one.usd_per_hour for one, seconds in _paid(head, now)) / 3600
-    return paid + sum(head.boots_usd.values())
+    return paid + sum(head.beside_usd.values())
 
 
 def on_demand_usd(head: Head, now: float) -> float:

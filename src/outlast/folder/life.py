@@ -101,8 +101,8 @@ def next_attempt(
 
 
 def counted(head: Head, by: str, usd: float) -> Head:
-    """What machines have cost that never came up. Set, not added: whoever counts them twice changes nothing."""
-    return replace(head, boots_usd={**head.boots_usd, by: round(usd, 6)})
+    """What machines have cost beside attempts. Set, not added: whoever counts it twice changes nothing."""
+    return replace(head, beside_usd={**head.beside_usd, by: round(usd, 6)})
 
 
 def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
@@ -143,8 +143,10 @@ def ended(head: Head, number: int, attempt: Attempt) -> Head:
     return replace(head, attempts={**head.attempts, str(number): attempt})
 
 
-def running(head: Head, now: float) -> Head:
-    """All workers have joined."""
+def running(head: Head, now: float, waited_usd: float = 0.0) -> Head:
+    """All workers have joined. `waited_usd`: what those have cost that waited for them."""
+    if waited_usd:
+        head = counted(head, f"attempt-{head.attempt}", waited_usd)
     attempt = head.attempts[str(head.attempt)]
     if attempt.running_at is None:
         attempt = replace(attempt, running_at=now)

@@ -189,8 +189,9 @@ class Head:
     """The manifest of the outputs, named by the final swap."""
 
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
-    boots_usd: Mapping[str, float] = field(default_factory=dict)
-    """What rented machines have cost that never came up, by who has counted them: the machine after them, or their launch at its end."""
+    beside_usd: Mapping[str, float] = field(default_factory=dict)
+    """What rented machines have cost beside attempts, by who has counted it: those that never came up, by the machine after them or by
+    their launch at its end; those that have waited for others' successors, by the attempt that began with them."""
 
     ends: Mapping[str, str] = field(default_factory=dict)
     """Launch number -> its final state (or `moved`), written once, in the swap that ends it."""

@@ -61,7 +61,7 @@ def with_cells(folder: Folder, status: Status) -> Status:
         **known,
         seen=seen,
         counts=seen.counts(),
-        usd=Bills(folder).spent_usd(status.now) + sum(status.head.boots_usd.values()),
+        usd=Bills(folder).spent_usd(status.now) + sum(status.head.beside_usd.values()),
         attempts_made=sum(one.attempts for one in told),
         preempted=sum(one.preemptions for one in told),
         began_at=min(began, default=None),
