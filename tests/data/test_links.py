@@ -76,7 +76,7 @@ def test_where_machines_are_elsewhere_a_dataset_is_what_is_meant(user: User) -> 
 
     class Elsewhere:
         name = "compute"
-        capabilities = Capabilities(restarts_machines=True, gpus=True, workers_max=8, same_machine=False, preempts=True)
+        capabilities = Capabilities(gpus=True, same_machine=False, preempts=True)
 
     with pytest.raises(UsageError, match="does not see this computer's directories") as refused:
         check_inputs(Asked("train.py", links=("data",)), user.work, Elsewhere(), user.work)  # type: ignore[arg-type]

@@ -43,9 +43,7 @@ def test_options_that_make_no_sense_are_refused_before_anything_runs(
 def test_an_engine_that_cannot_take_machines_away_cannot_be_drilled(world: World) -> None:
     class Rigid:
         name = "rigid"
-        capabilities = Capabilities(
-            restarts_machines=True, gpus=False, workers_max=1, same_machine=True, preempts=False
-        )
+        capabilities = Capabilities(gpus=False, same_machine=True, preempts=False)
 
     rigid = world.over(lambda store: store, lambda engine: cast(Any, Rigid()))
     with pytest.raises(UsageError, match="`rigid` cannot be drilled"):

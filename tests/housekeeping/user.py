@@ -25,7 +25,7 @@ DAY = 86400.0
 
 class NoMachines:
     name = "local"
-    capabilities = Capabilities(restarts_machines=False, gpus=False, workers_max=1, same_machine=True, preempts=False)
+    capabilities = Capabilities(gpus=False, same_machine=True, preempts=False)
 
     def __init__(self) -> None:
         self.started: set[str] = set()

@@ -23,9 +23,7 @@ from outlast.spec.spec import Machine, Provenance, Rented, Spec, Target, TargetK
 from outlast.store.memory import MemoryStore
 
 MACHINE = Machine(1, 0, Rented("p", ("r",), "t", usd_per_hour=1.0))
-CAPABILITIES = Capabilities(
-    restarts_machines=True, gpus=False, workers_max=1, same_machine=False, preempts=False, rents=True
-)
+CAPABILITIES = Capabilities(gpus=False, same_machine=False, preempts=False, rents=True)
 
 
 class Renting:

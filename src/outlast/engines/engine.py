@@ -196,9 +196,7 @@ class Examined:
 class Capabilities:
     """Differences between engines, as data: no caller asks which engine it is."""
 
-    restarts_machines: bool
     gpus: bool
-    workers_max: int
     same_machine: bool
     """Paths of the user's machine exist on the engine's machines."""
 

@@ -42,9 +42,7 @@ class Inside:
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(
-            restarts_machines=True,
             gpus=True,
-            workers_max=1,
             same_machine=False,
             preempts=False,
             platform=self.platform,

@@ -37,9 +37,7 @@ WORKERS_MAX = 1000
 class ComputeEngine:
     name = "compute"
     capabilities = Capabilities(
-        restarts_machines=True,
         gpus=True,
-        workers_max=WORKERS_MAX,
         same_machine=False,
         preempts=True,
         platform=PLATFORM,

@@ -36,15 +36,12 @@ KILL_SECONDS_MAX = 10.0
 LOOK_SECONDS = (0.002, 0.1)
 NOTICE_LOOK_SECONDS = 0.01
 RELIEVE_SECONDS_MAX = 5.0
-WORKERS_MAX = 64
 SAID_BYTES = 4096
 
 
 class LocalEngine:
     name = "local"
-    capabilities = Capabilities(
-        restarts_machines=True, gpus=True, workers_max=WORKERS_MAX, same_machine=True, preempts=True
-    )
+    capabilities = Capabilities(gpus=True, same_machine=True, preempts=True)
 
     def __init__(self, user_dir: Path, clock: Clock, *, boot: str = BOOT, supervise: str = SUPERVISE) -> None:
         self.paths = LocalDir(user_dir / "local")

@@ -64,9 +64,7 @@ TIME_SCALE = "OUTLAST_EMULATOR_TIME_SCALE"
 
 
 CAPABILITIES = Capabilities(
-    restarts_machines=True,
     gpus=True,
-    workers_max=WORKERS_MAX,
     same_machine=False,
     preempts=False,
     platform=PLATFORM,

@@ -179,7 +179,7 @@ class SimulatedEngine:
     """The cloud as one command sees it: calls take time, fail, or are carried out minutes later."""
 
     name = "simulated"
-    capabilities = Capabilities(restarts_machines=True, gpus=False, workers_max=8, same_machine=True, preempts=True)
+    capabilities = Capabilities(gpus=False, same_machine=True, preempts=True)
 
     def __init__(self, world: World, who: str) -> None:
         self._world = world
