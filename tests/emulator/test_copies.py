@@ -175,6 +175,18 @@ def test_a_custom_time_moves_on_and_is_never_taken_away(emulator: Running, bucke
     assert emulator.call("PUT", path, {}).json()["customTime"] == "2026-01-03T00:00:00Z"
 
 
+def test_metadata_has_a_limit_however_it_is_set(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "a", b"1")
+    path = f"/storage/v1/b/{bucket}/o/a"
+    large: dict[str, Any] = {"metadata": {"k": "v" * 9000}}
+    composed: dict[str, Any] = {"sourceObjects": [{"name": "a"}], "destination": large}
+    calls = (("PATCH", path, large), ("PUT", path, large), ("POST", f"{path}/compose", composed),
+             *(("POST", f"{path}/{verb}/b/{bucket}/o/b", large) for verb in ("copyTo", "rewriteTo")))  # fmt: skip
+    for verb, place, body in calls:
+        answer = emulator.call(verb, place, body)
+        assert answer.status == 400 and "8192 bytes" in answer.json()["error"]["message"], (verb, place, answer.body)
+
+
 def test_a_soft_deleted_object_is_listed_and_restored_until_its_time_is_over(emulator: Running) -> None:
     policy = {"softDeletePolicy": {"retentionDurationSeconds": str(7 * 86400)}}
     emulator.make_bucket("with-policy", **policy)

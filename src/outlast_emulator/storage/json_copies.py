@@ -12,7 +12,7 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage.composing import SOURCES_MAX, composed
 from outlast_emulator.storage.conditions import NONE, Conditions, asked
-from outlast_emulator.storage.json_upload import check_known
+from outlast_emulator.storage.json_upload import check_known, check_metadata
 from outlast_emulator.storage.objects import check_object_name
 from outlast_emulator.storage.resources import object_resource
 from outlast_emulator.storage.settable import OBJECT, settable
@@ -39,6 +39,7 @@ class JsonCopies:
         check_object_name(name)
         sources = [self._source(request, bucket, entry) for entry in asked_for]
         fields = settable(document.get("destination") or {}, OBJECT)
+        check_metadata(fields)
         fields.setdefault("storageClass", self._storage.buckets.find(bucket).fields["storageClass"])
         if "contentType" not in fields and sources[0].fields.get("contentType"):
             fields["contentType"] = sources[0].fields["contentType"]
@@ -112,6 +113,7 @@ class JsonCopies:
         target = self._storage.buckets.find(request.params["destinationBucket"])
         check_object_name(request.params["destinationObject"])
         sent = settable(request.json(), OBJECT)
+        check_metadata(sent)
         kept = {name: value for name, value in source.fields.items() if name not in ("storageClass", "acl")}
         fields = sent or kept
         if sent and "contentType" not in sent and "contentType" in kept:

@@ -9,7 +9,7 @@ from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
 from outlast_emulator.storage import listing, media
 from outlast_emulator.storage.conditions import asked
-from outlast_emulator.storage.json_upload import check_known
+from outlast_emulator.storage.json_upload import check_known, check_metadata
 from outlast_emulator.storage.lifecycle import instant
 from outlast_emulator.storage.resources import departed_resource, etag, object_resource
 from outlast_emulator.storage.settable import OBJECT, patched, settable
@@ -87,7 +87,7 @@ class JsonObjects:
 
     def patch(self, request: Request) -> Response:
         change = request.json()
-        return self._changed(request, lambda fields: _kept_time(fields, patched(fields, change, OBJECT)))
+        return self._changed(request, lambda fields: _checked(fields, patched(fields, change, OBJECT)))
 
     def update(self, request: Request) -> Response:
         """All that is not sent is taken away, except the storage class and a custom time."""
@@ -95,7 +95,7 @@ class JsonObjects:
 
         def replaced(fields: dict[str, Any]) -> dict[str, Any]:
             kept = {name: fields[name] for name in ("storageClass", "customTime") if name in fields}
-            return _kept_time(fields, kept | settable(document, OBJECT))
+            return _checked(fields, kept | settable(document, OBJECT))
 
         return self._changed(request, replaced)
 
@@ -126,8 +126,9 @@ def _names_tag(header: str, tag: str) -> bool:
     return tag in named or "*" in named
 
 
-def _kept_time(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def _checked(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """A custom time that is set stays, or moves on: only a rewrite makes an object without it."""
+    check_metadata(new)
     before, after = instant(old.get("customTime")), instant(new.get("customTime"))
     if old.get("customTime") and ("customTime" not in new or (before and after and after < before)):
         raise invalid("Custom time cannot be removed or set to an earlier time.", location="customTime")
