@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -45,10 +46,19 @@ def sweep(launch: int, max_cost_usd: float | None) -> tuple[Job, LaunchRecord, S
     return job, replace(record, max_cost_usd=max_cost_usd, cells=SweepLaunch(1)), spec
 
 
-def scheduling(launch: Launch) -> dict[str, object]:
-    made = bodies.template(launch, RENTED, Variant(notice=False, action="DELETE", timed=True), 0, {})
-    found: dict[str, object] = made["properties"]["scheduling"]
+def properties(launch: Launch) -> dict[str, Any]:
+    made = bodies.template(launch, RENTED, Variant(notice=False, action="DELETE", timed=True), 0, {"outlast-job": "lr"})
+    found: dict[str, Any] = made["properties"]
     return found
+
+
+def scheduling(launch: Launch) -> dict[str, Any]:
+    found: dict[str, Any] = properties(launch)["scheduling"]
+    return found
+
+
+def stays(launch: Launch) -> bool:
+    return any(item["key"] == bodies.STAYS for item in properties(launch)["metadata"]["items"])
 
 
 def test_its_machines_share_what_earlier_launches_have_left() -> None:
@@ -64,6 +74,8 @@ def test_a_machine_ends_with_its_share_or_with_its_launch_whatever_comes_first()
         launch = to_start(*sweep(1, max_cost_usd))
         assert scheduling(launch)["maxRunDuration"] == {"seconds": paid_seconds}
         assert "terminationTime" not in scheduling(launch), "Google takes one of them"
+        assert stays(launch), "made again it would have a whole share again"
     for limit in (None, 10_000.0):
         launch = to_start(*sweep(1, limit))
         assert "maxRunDuration" not in scheduling(launch) and scheduling(launch)["terminationTime"]
+        assert not stays(launch)

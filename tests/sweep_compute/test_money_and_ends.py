@@ -75,6 +75,27 @@ def test_a_machine_that_is_cut_off_is_gone_before_what_it_has_paid_for_is_over(s
     assert len(sweeper.cell("lr", 1).attempts) == 2
 
 
+def test_where_money_limits_it_a_machine_that_reaches_nobody_waits_and_is_not_made_again_and_again(
+    sweeper: Sweeper,
+) -> None:
+    """Google ends it with its share, and its group is smaller then: powered off, it would be made again as long as nobody looks."""
+    environment = {"OUTLAST_PAUSE_SECONDS": "0", "OUTLAST_TRIES_MAX": "3"}
+    sweeper.post("world", environment=environment, shown={"/srv/flags": str(sweeper.flags)})
+    sweeper.post("capacity", zone="us-central1-*", machines=0)
+    said = sweeper.sweep("lr", {"seed": 1, "waits": True}, "--parallel", "1", "--max-cost", "1")
+    assert said.code == 0, said.err
+    fault = sweeper.emulator.fault("storage.objects.insert", "error", status=503, times=12)
+    sweeper.post("capacity", zone="us-central1-*", machines=10)
+    until(lambda: any(one["pid"] for one in sweeper.machines()), "it boots")
+    (first,) = sweeper.machines()
+    until(lambda: sweeper.emulator.used_up(fault), "it was refused four times as often as it would bear otherwise")
+    until(lambda: sweeper.has_saved("lr", 1), "it goes on when the home is back")
+    assert [one["pid"] for one in sweeper.machines()] == [first["pid"]]
+    sweeper.let_go()
+    assert sweeper.wait_for_end("lr")["state"] == "succeeded"
+    sweeper.wait_until_nothing_is_paid_for()
+
+
 def test_more_machines_than_its_money_pays_for_are_refused(sweeper: Sweeper) -> None:
     said = sweeper.sweep("lr", {"seed": list(range(40))}, "--parallel", "40", "--max-cost", "0.05")
     assert said.code == 2 and "divided among 40 machines" in said.err and "--parallel" in said.err, said.err

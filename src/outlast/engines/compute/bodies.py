@@ -25,6 +25,10 @@ Document = dict[str, Any]
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 NETWORK = "global/networks/default"
 COMMAND_CHARACTERS_MAX = 4000
+RUN_DURATION = "maxRunDuration"
+STAYS = "outlast-stays"
+"""Of a machine whose run Google limits by money: it does not power off where it reaches nobody, since it would be made again for ever."""
+
 RUN_SECONDS_MIN, RUN_SECONDS_MAX = 30, 120 * 86400
 """Google takes no shorter duration, and no longer one."""
 
@@ -45,6 +49,9 @@ def template(
 ) -> Document:
     """`time_scale`: of an emulator whose seconds are shorter."""
     labels = names.labels(launch)
+    scheduling = _scheduling(launch, rented, variant, time_scale)
+    if RUN_DURATION in scheduling:
+        metadata = {**metadata, STAYS: "1"}
     properties: Document = {
         "description": f"job {launch.job}, launch {launch.launch}",
         "machineType": rented.machine_type,
@@ -52,7 +59,7 @@ def template(
         "metadata": {"items": [{"key": key, "value": value} for key, value in metadata.items()]},
         "disks": [_disk(rented, labels)],
         "networkInterfaces": [_network(rented)],
-        "scheduling": _scheduling(launch, rented, variant, time_scale),
+        "scheduling": scheduling,
         "serviceAccounts": [{"email": rented.service_account or "default", "scopes": [SCOPE]}],
     }
     if rented.accelerator and not rented.accelerator_built_in:
@@ -109,13 +116,14 @@ def _scheduling(launch: Launch, rented: Rented, variant: Variant, time_scale: fl
 def _limit(launch: Launch, time_scale: float) -> Document:
     """When Google itself ends a machine of which nothing of ours is alive: it takes one of these two, so the nearer one.
 
-    A run duration begins anew with each machine. None reaches its end that can still leave by itself.
+    A run duration begins anew with each machine, and a group is smaller by one that has reached it. None does that can still leave by
+    itself, but for those that wait for a home that nobody reaches.
     """
     seconds = launch.paid_seconds
     if seconds is None or launch.asked_at + seconds >= launch.deadline_at:
         return {"terminationTime": _time(launch.deadline_at)}
     seconds = min(RUN_SECONDS_MAX, max(RUN_SECONDS_MIN, seconds / time_scale))
-    return {"maxRunDuration": {"seconds": str(math.ceil(seconds))}}
+    return {RUN_DURATION: {"seconds": str(math.ceil(seconds))}}
 
 
 def group(launch: Launch, rented: Rented, template_path: str, *, moves: bool) -> Document:

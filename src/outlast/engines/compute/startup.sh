@@ -9,7 +9,7 @@ base=${OUTLAST_BASE:-/var/lib/outlast}
 server=http://${GCE_METADATA_HOST:-169.254.169.254}/computeMetadata/v1
 log=$base/boot.log
 boots_max=3
-tries_max=120
+tries_max=${OUTLAST_TRIES_MAX:-120}
 pause_seconds=${OUTLAST_PAUSE_SECONDS:-5}   # between two tries: rights take minutes to arrive
 said=
 
@@ -158,6 +158,7 @@ bucket=$(attribute outlast-bucket) || give_up 'no attribute outlast-bucket'
 boots=$(attribute outlast-boots) || give_up 'no attribute outlast-boots'
 group=$(attribute outlast-group) || give_up 'no attribute outlast-group'
 agent=$(attribute outlast-agent) || give_up 'no attribute outlast-agent'
+stays=$(attribute outlast-stays) || stays=
 digest=${agent##*%2F}
 
 count=1
@@ -172,11 +173,19 @@ while :; do
       say "boot $rank-$count could not be written: $status $(words)"
       tail -c 1000 <<<"$said" | tell waits
       if [ "$tries" -ge "$tries_max" ]; then
-        case $status in 401 | 403 | 404) ;; *) poweroff_now ;; esac
-        say 'this machine has no right on the bucket, or there is no such bucket'
-        tail -c 1000 <<<"$said" | tell failed
-        sleep $((pause_seconds * 12))   # whoever looks ends it, with these words
-        end_group
+        case $status in
+          401 | 403 | 404)
+            say 'this machine has no right on the bucket, or there is no such bucket'
+            tail -c 1000 <<<"$said" | tell failed
+            sleep $((pause_seconds * 12))   # whoever looks ends it, with these words
+            end_group
+            ;;
+          *)
+            # Nobody can be told anything. Where money limits how long a machine runs, Google ends it, and its group does not make it again.
+            [ -n "$stays" ] || poweroff_now
+            sleep $((pause_seconds * 11))
+            ;;
+        esac
       fi
       sleep "$pause_seconds"
       ;;
