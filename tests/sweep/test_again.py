@@ -200,7 +200,7 @@ def test_code_that_a_prune_takes_away_while_a_sweep_is_submitted_again_is_there_
     asked = SweepAsked({"lr": [0.5, 0.7]}, "stdin")
     request = Asked(target="train.py", directory=str(user.work), name="lr", job_id="lr", cells=asked.cells)
     planned = plan(world, request)
-    again = look_again(world, planned, asked)
+    again = look_again(planned, asked)
     assert again is not None
     assert again.changed == ("train.py",)
     new = user.home / "bundles" / f"{planned.spec.bundle}.json~1"

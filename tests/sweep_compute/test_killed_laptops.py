@@ -36,7 +36,7 @@ class SweepLaptop(Laptop):
         """As the command does it."""
         request = Asked("train.py", directory=str(self.directory), on="compute", job_id=self.bucket, cells=CELLS.cells)
         planned, _ = with_workers(world, plan(world, request), CELLS, 1000)
-        again = look_again(world, planned, CELLS)
+        again = look_again(planned, CELLS)
         if again is None:
             submit_sweep(world, planned, CELLS)
         else:

@@ -98,7 +98,7 @@ def rehearse_sweep(world: World, request: Asked, cells: SweepAsked, refs: Mappin
         planned = plan(world, request)
         asked = replace(cells, sources=sources_of(world, request, planned, refs)) if refs else cells
         number = count_cells(asked)
-        again = look_again(world, planned, asked)
+        again = look_again(planned, asked)
         rerun = chosen_rerun(asked, again) if again is not None else ""
         to_do = again.to_do(rerun) if again is not None else number
         planned, why = with_workers(world, planned, asked, max(1, to_do))

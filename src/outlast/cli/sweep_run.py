@@ -150,7 +150,7 @@ def _submit(world: World, request: Asked, cells: SweepAsked, *, yes: bool, at: d
         if at:
             cells = replace(cells, sources=sources_of(world, request, planned, at, on_progress))
     number = count_cells(cells)
-    again = look_again(world, planned, cells)
+    again = look_again(planned, cells)
     rerun = chosen_rerun(cells, again) if again is not None else ""
     to_do = again.to_do(rerun) if again is not None else number
     if again is not None and again.running:

@@ -131,7 +131,7 @@ def submit_sweep(world: World, planned: Plan, asked: SweepAsked) -> Submitted:
     return carry_out(world, planned, first_grid(asked, planned.spec.args, planned.spec.submitted_at))
 
 
-def look_again(world: World, planned: Plan, asked: SweepAsked) -> Again | None:
+def look_again(planned: Plan, asked: SweepAsked) -> Again | None:
     """What is there under the sweep's name; None: nothing, or half a submit, which is submitted again."""
     job = Job.of(planned.home, planned.spec.job)
     try:
