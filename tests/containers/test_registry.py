@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlast.clock import SYSTEM
+from outlast.container.ahead import Ahead
 from outlast.container.logins import login_for, may_be_told
 from outlast.container.reference import parse_reference, registry_url
 from outlast.container.registry import PIECE_BYTES, Registry, digest_of
@@ -21,6 +22,7 @@ from outlast.errors import Damaged, Denied, UsageError
 from outlast.google.wire import Answer, NoAnswer, Request, Stream
 from outlast_emulator.testing import running
 from tests.cli.user import User
+from tests.containers.base_image import VERSION
 from tests.containers.registry_server import Server, serving
 
 PASSWORD = "$2y$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O"
@@ -125,6 +127,34 @@ def test_what_breaks_off_is_tried_again(registry: Server, tmp_path: Path) -> Non
     client.put_blob("breaking/a", digest, len(data), lambda: (data,))
 
     assert b"".join(client.blob_chunks("breaking/a", digest, len(data))) == data
+
+
+def test_what_is_refused_ahead_is_told_to_whoever_pushes_and_to_nobody_else(
+    registry: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Registry, path: str) -> str:
+        raise Denied("no right to push")
+
+    plain = Registry(registry.host)
+    with monkeypatch.context() as patched:
+        patched.setattr(Registry, "begin_upload", refused)
+        ahead = Ahead(registry.host, "a/ahead", ("library/python", VERSION), {})
+        assert ahead.manifest_digest("library/python", VERSION) == plain.manifest_digest("library/python", VERSION)
+        with pytest.raises(Denied, match="no right to push"):
+            ahead.put_blob("a/ahead", digest_of(b"1"), 1, lambda: (b"1",))
+    ahead.put_blob("a/ahead", digest_of(b"1"), 1, lambda: (b"1",))  # a repository that was made meanwhile, a login
+    ahead.close()
+    assert plain.has_blob("a/ahead", digest_of(b"1"))
+
+
+def test_an_upload_that_a_registry_has_forgotten_is_begun_again(registry: Server) -> None:
+    plain = Registry(registry.host, clock=Patient())
+    begun = plain.begin_upload("a/forgotten")
+    plain.cancel_upload("a/forgotten", begun)
+
+    plain.put_blob("a/forgotten", digest_of(b"1"), 1, lambda: (b"1",), begun)
+
+    assert plain.has_blob("a/forgotten", digest_of(b"1"))
 
 
 def test_a_blob_that_is_not_what_its_name_says_is_refused(registry: Server) -> None:

@@ -11,7 +11,8 @@ from outlast.errors import OutlastError
 UPLOADS = 2
 """A change of code sends a layer and a configuration."""
 
-CLOSE_SECONDS_MAX = 10.0
+CLOSE_SECONDS_MAX = 2.0
+"""Whoever presses Ctrl-C does not wait for a registry that does not answer."""
 
 
 class Ahead(Registry):
@@ -23,6 +24,7 @@ class Ahead(Registry):
         self._path = path
         self._base = base
         self._base_digest = ""
+        self._base_asked = threading.Event()
         self._begun: list[str] = []
         self._failed: OutlastError | None = None
         self._asking = threading.Thread(target=self._ask, daemon=True)
@@ -30,7 +32,7 @@ class Ahead(Registry):
 
     def manifest_digest(self, path: str, wanted: str) -> str:
         if (path, wanted) == self._base:
-            self._wait()
+            self._base_asked.wait()
             self._base = None  # whoever asks again wants to know what it is by then
             if self._base_digest:
                 return self._base_digest
@@ -49,14 +51,14 @@ class Ahead(Registry):
 
     def close(self) -> None:
         self._asking.join(CLOSE_SECONDS_MAX)
-        while self._begun:
+        while self._begun and not self._asking.is_alive():
             try:
                 self.cancel_upload(self._path, self._begun.pop())
             except (OutlastError, IndexError):
                 return
 
     def _wait(self) -> None:
-        """What failed is told once, to whoever needs it first: a second try begins with nothing asked."""
+        """What failed is told once, to whoever wants to push: a second try begins with nothing asked."""
         self._asking.join()
         failed, self._failed = self._failed, None
         if failed is not None:
@@ -66,6 +68,11 @@ class Ahead(Registry):
         try:
             if self._base is not None:
                 self._base_digest = super().manifest_digest(*self._base)
+        except OutlastError:
+            pass  # asked once more by whoever needs it, and told there
+        finally:
+            self._base_asked.set()
+        try:
             for _ in range(UPLOADS):
                 self._begun.append(self.begin_upload(self._path))
         except OutlastError as error:
