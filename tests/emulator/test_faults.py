@@ -144,23 +144,27 @@ def test_an_upload_is_matched_by_the_name_of_its_object_wherever_that_stands(
 @pytest.mark.parametrize(
     "body",
     [
-        {"method": "x", "kind": "nonsense"},
+        {"method": "storage.*", "kind": "nonsense"},
         {"kind": "error"},
-        {"method": "x", "kind": "error", "colour": 1},
-        {"method": "x", "kind": "error", "times": "often"},
-        {"method": "x", "kind": "error", "times": True},
+        {"method": "storage.*", "kind": "error", "colour": 1},
+        {"method": "storage.*", "kind": "error", "times": "often"},
+        {"method": "storage.*", "kind": "error", "times": True},
         {"method": 5, "kind": "error"},
-        {"method": "x", "kind": "error", "match": "it"},
-        {"method": "x", "kind": "error", "match": {"object": 5}},
-        {"method": "x", "kind": "error", "match": {"query": {"alt": 5}}},
-        {"method": "x", "kind": "error", "match": {"query": "alt"}},
-        {"method": "x", "kind": "error", "match": {"bucket": {"a": "b"}}},
+        {"method": "storage.objects.gett", "kind": "error"},
+        {"method": "storage.*", "kind": "error", "match": "it"},
+        {"method": "storage.*", "kind": "error", "match": {"object": 5}},
+        {"method": "storage.*", "kind": "error", "match": {"query": {"alt": 5}}},
+        {"method": "storage.*", "kind": "error", "match": {"query": "alt"}},
+        {"method": "storage.*", "kind": "error", "match": {"bucket": {"a": "b"}}},
     ],
 )
 def test_a_fault_that_cannot_be_is_refused_with_what_there_is(emulator: Running, body: dict[str, object]) -> None:
     answer = emulator.call("POST", "/_emulator/faults", body)
 
     assert answer.status == 400
+    assert ("did you mean `storage.objects.get`?" in answer.body.decode()) is (
+        body.get("method") == "storage.objects.gett"
+    )
     assert emulator.call("GET", "/_emulator/faults").json() == {"faults": []}
 
 

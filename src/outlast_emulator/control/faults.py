@@ -18,15 +18,19 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from outlast_emulator.clock import Clock
 from outlast_emulator.control.naming import object_name
+from outlast_emulator.discovery.document import load, names
 from outlast_emulator.errors import ApiError
 from outlast_emulator.request import Incoming, Request
 from outlast_emulator.response import Response, WireFault
 from outlast_emulator.routes import Operation
+from outlast_emulator.sources import SOURCES
 from outlast_emulator.wire.bodies import BodyCut
 
 if TYPE_CHECKING:
@@ -192,11 +196,21 @@ def _check_asked(wanted: dict[str, Any]) -> None:
         raise ValueError(f"no kind `{wanted.get('kind')}`; there are {', '.join(KINDS)}")
     if "method" not in wanted:
         raise ValueError("`method` is missing: `storage.objects.insert`, `storage.*`, ...")
+    if not any(fnmatchcase(known, wanted["method"]) for known in _methods()):
+        near = get_close_matches(wanted["method"], _methods(), n=1)
+        raise ValueError(f"no method `{wanted['method']}`{f'; did you mean `{near[0]}`?' if near else ''}")
     for name, pattern in wanted.get("match", {}).items():
         deeper = name in ("query", "headers")
         inner = list(pattern.values()) if deeper and isinstance(pattern, dict) else [None if deeper else pattern]
         if not all(isinstance(entry, str) for entry in inner):
             raise ValueError("`match` maps names to patterns: {'object': '*/head.json', 'query': {'alt': 'media'}}")
+
+
+@cache
+def _methods() -> tuple[str, ...]:
+    """All that a fault can hit."""
+    documented = (name for document in names() for name in load(document).methods)
+    return tuple(sorted({*SOURCES, *documented}))
 
 
 class LimitedBody:
