@@ -150,3 +150,33 @@ def test_a_header_with_a_line_end_is_not_sent() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(Broken):
         exchange(ours, Request("GET", "", {"x-goog-user-project": "p\r\nX: y"}), "x", "/")
+
+
+LARGE = b"x" * 300_000
+LARGE_HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n"
+
+
+def test_a_large_answer_is_received_in_the_memory_that_was_given_for_it() -> None:
+    ours, theirs = socket.socketpair()
+    memory = bytearray(len(LARGE))
+    with ours, theirs:
+        ours.settimeout(60)
+        sending = threading.Thread(target=theirs.sendall, args=(LARGE_HEAD + LARGE,))
+        sending.start()
+        answer, keeps = exchange(ours, Request("GET", "http://x/y", place=lambda size: memory), "x", "/y")
+        sending.join()
+        assert answer.body is memory
+        assert (bytes(memory), keeps, ours.gettimeout()) == (LARGE, True, 60)
+
+
+def test_a_large_answer_that_stands_still_is_given_up_and_one_that_ends_too_early_is_broken() -> None:
+    for ends, raised in ((False, TimeoutError), (True, Broken)):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ours.settimeout(0.2)
+            theirs.sendall(LARGE_HEAD + LARGE[:1000])
+            if ends:
+                theirs.shutdown(socket.SHUT_WR)
+            with pytest.raises(raised):
+                exchange(ours, ASKED, "x", "/y")
+            assert ours.gettimeout() == 0.2
