@@ -6,15 +6,12 @@ import ctypes
 import errno
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cli.user import User
-
-SECONDS_MAX = 90.0
-"""No wait of these tests takes a fraction of it; a machine under load may."""
+from tests.waiting import until
 
 PR_CAPBSET_DROP = 24
 CAPABILITIES_OVER_FILES = (1, 2, 3)
@@ -22,13 +19,6 @@ CAPABILITIES_OVER_FILES = (1, 2, 3)
 
 BLOCK = b"x" * 4096
 _LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def wait_for(condition: Callable[[], bool], what: str, seconds_max: float = SECONDS_MAX) -> None:
-    until = time.monotonic() + seconds_max
-    while not condition():
-        assert time.monotonic() < until, f"never came: {what}"
-        time.sleep(0.02)
 
 
 def obey_modes() -> None:
@@ -70,7 +60,7 @@ def machines(user: User) -> list[str]:
 def assert_nothing_runs(user: User) -> None:
     """Whoever is just leaving may take its time."""
     try:
-        wait_for(lambda: not machines(user), "the end of all machines")
+        until(lambda: not machines(user), "the end of all machines")
     except AssertionError:
         raise AssertionError(f"still running: {machines(user)}") from None
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.bad_input.damage import DAMAGES, change, newest, read, spoil, write
-from tests.bad_input.surroundings import assert_nothing_runs, wait_for
+from tests.bad_input.surroundings import assert_nothing_runs
 from tests.bad_input.template import FAILED, SUCCEEDED, Copy, bundle_of, manifest_of, pack_of
 from tests.cli.user import Said, User, end_processes
+from tests.waiting import until
 
 NOT_FOUND = 3
 STORE_ERROR = 6
@@ -221,7 +222,7 @@ def running(user: User, job: str, *, busy_steps: int = 10**6) -> Path:
     said = user.outlast("run", "--detach", "--job-id", job, "loop.py")
     assert said.code == 0, said.err
     folder = user.home / "jobs" / job
-    wait_for(lambda: bool(read(folder / "head.json")["checkpoints"]), "the first commit")
+    until(lambda: bool(read(folder / "head.json")["checkpoints"]), "the first commit")
     return folder
 
 
@@ -237,7 +238,7 @@ def test_a_head_that_is_damaged_under_its_machine_ends_it_and_is_not_written_ove
     damaged.write_bytes(whole)
     assert user.outlast("stop", "loops").code == 0
     assert user.outlast("resume", "--detach", "loops").code == 0
-    wait_for(lambda: user.outlast("show", "--json", "loops").json["attempts"] == 2, "the second attempt")
+    until(lambda: user.outlast("show", "--json", "loops").json["attempts"] == 2, "the second attempt")
     assert user.outlast("show", "--json", "loops").json["attempt_list"][1]["resumed_from_step"] >= 10
     end_processes(user)  # at rest it would take its whole grace to stop
 
@@ -263,7 +264,7 @@ def test_damaged_wishes_bells_beats_and_pins_do_not_disturb_a_running_job(user: 
     (folder / "attempts" / "000001" / "log" / "0" / "foreign").write_bytes(b"foreign")
     (folder / "checkpoints" / "000001-foreign.json~1").write_bytes(b"foreign\n")
     step = read(folder / "head.json")["best_step"]
-    wait_for(lambda: read(folder / "head.json")["best_step"] > step + 50, "commits that go on")
+    until(lambda: read(folder / "head.json")["best_step"] > step + 50, "commits that go on")
     document = user.outlast("show", "--json", "loops").json
     assert (document["state"], document["attempts"]) == ("running", 1)
     assert user.outlast("stop", "loops").code == 0

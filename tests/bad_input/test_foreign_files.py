@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.bad_input.damage import change, newest, read
-from tests.bad_input.surroundings import assert_nothing_runs, processes, wait_for
+from tests.bad_input.surroundings import assert_nothing_runs, processes
 from tests.bad_input.template import FAILED, SUCCEEDED, Copy, make_template, manifest_of, part_of
 from tests.cli.user import User
+from tests.waiting import until
 
 STAMP = "8205223177612"
 """An index name's beginning, of about the time of these tests."""
@@ -49,7 +50,7 @@ def sow(directory: Path, canary: Path) -> None:
 def test_files_that_want_to_be_run_are_not(user: User) -> None:
     user.env.update(OUTLAST_SUPERVISOR_IDLE_SECONDS="0.1")
     make_template(user, FAILED, exit_code=3)
-    wait_for(lambda: not processes(user), "the end of the supervisor: the next one must not load any of this either")
+    until(lambda: not processes(user), "the end of the supervisor: the next one must not load any of this either")
     canary = user.root / "canary"
     places = [user.outlast_dir, user.outlast_dir / "local", user.outlast_dir / "cache", user.home]
     places += [path for path in user.home.rglob("*") if path.is_dir()]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.bad_input.damage import read
-from tests.bad_input.surroundings import assert_nothing_runs, small_disk, wait_for
+from tests.bad_input.surroundings import assert_nothing_runs, small_disk
 from tests.cli.user import User
+from tests.waiting import until
 
 READING = (["jobs"], ["show"], ["logs"], ["checkpoints", "--verify"], ["pull", "--to", "pulled"])
 """Who only reads needs no room."""
@@ -76,11 +77,11 @@ def test_training_goes_on_while_the_home_is_full_and_commits_when_there_is_room(
         said = user.outlast("run", "--detach", *home, "--job-id", "long", "train.py", "--", str(signs))
         assert said.code == 0, said.err
         head = disk.seen / "home" / "jobs" / "long" / "head.json"
-        wait_for(lambda: bool(read(head)["checkpoints"]), "the first commit")
+        until(lambda: bool(read(head)["checkpoints"]), "the first commit")
         disk.fill()
         committed = read(head)["best_step"]
         (signs / "full").touch()
-        wait_for((signs / "reached").exists, "step 40, with no room for a commit")
+        until((signs / "reached").exists, "step 40, with no room for a commit")
         assert read(head)["best_step"] < 40
         for command in READING:
             assert user.outlast(*command).code == 0, command
@@ -89,7 +90,7 @@ def test_training_goes_on_while_the_home_is_full_and_commits_when_there_is_room(
         assert read(head)["best_step"] in range(committed, 40)
         disk.free()
         (signs / "freed").touch()
-        wait_for(lambda: bool(read(head)["state"] == "succeeded"), "the end")
+        until(lambda: bool(read(head)["state"] == "succeeded"), "the end")
         document = user.outlast("show", "--json").json
         assert document["attempts"] == 1 and document["why"] is None and document["checkpoints"][-1]["step"] == 60
         logs = user.outlast("logs")
@@ -181,4 +182,4 @@ def test_a_full_disk_behind_the_followed_log_is_no_success_and_the_job_goes_on(u
         follower = user.start("run", "--job-id", "told", "train.py", stdout=full)
         _, err = follower.communicate(timeout=60)
     assert follower.returncode == 6 and b"No space left on device" in err and b"Traceback" not in err
-    wait_for(lambda: user.outlast("show", "--json", "told").json["state"] == "succeeded", "the end of the job")
+    until(lambda: user.outlast("show", "--json", "told").json["state"] == "succeeded", "the end of the job")

@@ -6,8 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from tests.bad_input.surroundings import wait_for
 from tests.cli.user import User
+from tests.waiting import until
 
 COUNTS = """
 import os, pathlib, sys, time
@@ -35,11 +35,11 @@ def test_a_trainer_killed_by_somebody_goes_on_from_its_checkpoint(user: User) ->
     place = place_of(user)
     user.write("train.py", COUNTS)
     user.outlast("run", "--detach", "--job-id", "hit", "train.py", "--", str(place))
-    wait_for((place / "here").exists, "step 12")
-    wait_for(lambda: bool(user.outlast("show", "--json").json["checkpoints"]), "a commit")
+    until((place / "here").exists, "step 12")
+    until(lambda: bool(user.outlast("show", "--json").json["checkpoints"]), "a commit")
     (place / "go").touch()
     os.kill(int((place / "pid").read_text()), signal.SIGKILL)
-    wait_for(lambda: user.outlast("show", "--json").json["state"] in ("succeeded", "failed"), "the end")
+    until(lambda: user.outlast("show", "--json").json["state"] in ("succeeded", "failed"), "the end")
     shown = user.outlast("show", "--json").json
     assert shown["state"] == "succeeded" and shown["preemptions"] == 1
     first, second = shown["attempt_list"]
@@ -55,10 +55,10 @@ def test_a_shell_script_says_of_its_child_that_it_was_killed(user: User) -> None
     user.write("train.py", COUNTS)
     user.write("train.sh", f'python3 train.py "{place}"')
     user.outlast("run", "--detach", "--job-id", "hit", "train.sh", PATH=os.environ["PATH"])
-    wait_for((place / "here").exists, "step 12")
+    until((place / "here").exists, "step 12")
     (place / "go").touch()
     os.kill(int((place / "pid").read_text()), signal.SIGKILL)
-    wait_for(lambda: user.outlast("show", "--json").json["state"] in ("succeeded", "failed"), "the end")
+    until(lambda: user.outlast("show", "--json").json["state"] in ("succeeded", "failed"), "the end")
     shown = user.outlast("show", "--json").json
     assert (shown["state"], shown["attempt_list"][0]["cause"]) == ("succeeded", "killed")
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad_input.surroundings import alive, processes, wait_for
+from tests.bad_input.surroundings import alive, processes
 from tests.cli.user import User
+from tests.waiting import until
 
 DAEMON = """
 import os, pathlib, sys, time
@@ -36,15 +37,15 @@ def test_whoever_loses_his_directory_ends_with_all_that_he_started(user: User, t
     place.mkdir()
     user.write("train.py", DAEMON)
     assert user.outlast("run", "--detach", "train.py", "--", str(place)).code == 0
-    wait_for((place / "trainer").exists, "the trainer")
+    until((place / "trainer").exists, "the trainer")
     pids = [int((place / name).read_text()) for name in ("trainer", "daemon")]
     while (tmp_path / gone).exists():
         shutil.rmtree(tmp_path / gone, ignore_errors=True)
     if gone == "outlast/local/machines":
         user.outlast("stop", "train")
     try:
-        wait_for(lambda: not any(map(alive, pids)), "the end of trainer and daemon")
-        wait_for(lambda: not processes(user), "the end of init, agent and supervisor")
+        until(lambda: not any(map(alive, pids)), "the end of trainer and daemon")
+        until(lambda: not processes(user), "the end of init, agent and supervisor")
     finally:
         for pid in filter(alive, pids):
             os.kill(pid, 9)

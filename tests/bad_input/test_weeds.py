@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad_input.surroundings import processes, wait_for
+from tests.bad_input.surroundings import processes
 from tests.bad_input.template import FAILED, make_template
 from tests.bad_input.test_foreign_files import Trap
 from tests.cli.user import Said, User
+from tests.waiting import until
 
 SPARSE_BYTES = 40 << 30
 """More than any machine reads by mistake and lives."""
@@ -74,7 +75,7 @@ def test_every_command_answers_among_weeds_in_every_directory(user: User) -> Non
     make_template(user, FAILED, exit_code=3)
     for name in ("pins", "requests", "outputs", "bundles", "packs"):
         (user.home / "jobs" / FAILED / name).mkdir(exist_ok=True)
-    wait_for(lambda: not processes(user), "the end of the supervisor: the next one meets all of this as well")
+    until(lambda: not processes(user), "the end of the supervisor: the next one meets all of this as well")
     canary = user.root / "canary"
     for place in directories(user.outlast_dir):
         weeds(place, canary)
@@ -91,7 +92,7 @@ def test_a_machine_with_weeds_in_its_own_directory_trains_to_its_end(user: User)
     )
     assert user.outlast("run", "--detach", "--job-id", "living", "train.py").code == 0
     local = user.outlast_dir / "local"
-    wait_for(lambda: bool(list(local.glob("machines/*/*/trainer-*.pid.json"))), "the trainer")
+    until(lambda: bool(list(local.glob("machines/*/*/trainer-*.pid.json"))), "the trainer")
     canary = user.root / "canary"
     (machine,) = (path.parent for path in local.glob("machines/*/*/trainer-*.pid.json"))
     for place in (machine, machine.parent, machine / "spool", machine / "run", local / "ended", local / "launches"):
@@ -99,7 +100,7 @@ def test_a_machine_with_weeds_in_its_own_directory_trains_to_its_end(user: User)
     for line in (["jobs"], ["show", "living"], ["logs", "living"]):
         answers(user.outlast(*line), line)
     go.touch()
-    wait_for(lambda: user.outlast("show", "--json", "living").json["state"] == "succeeded", "the end")
+    until(lambda: user.outlast("show", "--json", "living").json["state"] == "succeeded", "the end")
     assert "trained" in user.outlast("logs", "living").out and not canary.exists()
 
 
@@ -156,7 +157,7 @@ def test_files_of_the_engine_that_are_no_files_end_in_an_error_or_a_job(
     user.env.update(OUTLAST_SUPERVISOR_IDLE_SECONDS="0.1")
     user.write("train.py", "print('trained')")
     assert user.outlast("run", "--job-id", "first", "train.py").code == 0
-    wait_for(lambda: not processes(user), "the end of the supervisor")
+    until(lambda: not processes(user), "the end of the supervisor")
     replace(user.outlast_dir / "local" / name, put)
     said = user.outlast("run", "--job-id", "second", "train.py")
     assert said.code == 0 or "local" in said.err, (said.code, said.out, said.err)

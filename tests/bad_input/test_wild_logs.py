@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from outlast.agent.streams import FIRST_BYTES_KEPT, NEWEST_BYTES_KEPT
-from tests.bad_input.surroundings import assert_nothing_runs, wait_for
+from tests.bad_input.surroundings import assert_nothing_runs
 from tests.cli.user import OUTLAST, User
+from tests.waiting import until
 
 FLOOD = """
 import sys
@@ -64,7 +65,7 @@ def test_a_flood_keeps_its_beginning_and_its_newest_part_and_costs_no_memory(use
         peak = max([peak, *map(peak_bytes, agent_pids(user))])
         return job.poll() is not None
 
-    wait_for(ended, "the end of the flood", 600)
+    until(ended, "the end of the flood")
     assert job.returncode == 0 and 0 < peak < AGENT_BYTES_MAX, peak
     with subprocess.Popen(
         [*OUTLAST, "logs", "flood"],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from tests.cli.user import SECONDS_MAX, User
 from tests.sweep.conftest import done
+from tests.waiting import until
 
 HELD = ("--", "--gate")
 
@@ -23,17 +23,6 @@ def begin(user: User, *options: str, grid: str = '{"lr": [0.5, 0.2, 0.4]}') -> s
     return gate
 
 
-def until(look: Any, wanted: Any) -> Any:
-    """What `look` answers as soon as it is as wanted."""
-    end_at = time.monotonic() + SECONDS_MAX
-    while True:
-        seen = look()
-        if wanted(seen):
-            return seen
-        assert time.monotonic() < end_at, seen
-        time.sleep(0.05)
-
-
 def cells(user: User) -> list[dict[str, Any]]:
     found = user.outlast("show", "lr", "--json").json["cell_list"]
     assert isinstance(found, list)
@@ -42,10 +31,12 @@ def cells(user: User) -> list[dict[str, Any]]:
 
 def held(user: User) -> list[dict[str, Any]]:
     """Two cells are in their second step, and the home has heard of it."""
-    return until(
-        lambda: [cell for cell in cells(user) if cell["state"] == "running" and cell["step"] == 1],
-        lambda running: len(running) == 2,
-    )
+
+    def both() -> list[dict[str, Any]] | None:
+        running = [cell for cell in cells(user) if cell["state"] == "running" and cell["step"] == 1]
+        return running if len(running) == 2 else None
+
+    return until(both, lambda: cells(user))
 
 
 def test_cells_that_run_are_shown_with_what_they_logged_last(user: User) -> None:
@@ -127,7 +118,7 @@ def test_the_end_of_a_sweep_is_told_once_with_its_counts(user: User) -> None:
     user.outlast(
         "run", "--sweep", "grid.json", "--name", "lr", "--notify", "./tell.sh", "train.py", "--", "--fails", "2"
     )
-    until(lambda: user.outlast("show", "lr").out, lambda shown: "told" in shown)
+    until(lambda: "told" in user.outlast("show", "lr").out, "whoever is told")
     facts = [json.loads(line) for line in told.read_text().replace("}{", "}\n{").splitlines()]
     assert len(facts) == 1, "its cells tell nobody"
     assert facts[0]["state"] == "failed"
