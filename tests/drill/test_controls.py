@@ -45,7 +45,16 @@ def test_a_script_that_writes_in_place_is_caught_with_a_torn_file(world: World) 
 
 
 def test_a_script_that_is_not_deterministic_is_told_from_one_that_does_not_resume(world: World) -> None:
-    result = drill(world, asked_for(SCRIPTS / "not_deterministic.py"), seed=1, kills=2)
+    told: list[str] = []
+    result = drill(
+        world,
+        asked_for(SCRIPTS / "not_deterministic.py"),
+        seed=1,
+        kills=2,
+        on_progress=lambda doing, done, total, unit="bytes": told.append(doing),
+    )
+    assert told[-1] == "comparing" and told[0] in ("starting", "the reference")
+    assert {*told} <= {"starting", "the reference", "attempt 1", "attempt 2", "attempt 3", "comparing"}
     assert wrongs(result) == {Wrong.NOT_DETERMINISTIC}
     assert not result.identical
     assert "outputs/model.json" in result.problems[0].words

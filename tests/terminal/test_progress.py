@@ -63,6 +63,17 @@ def test_what_takes_long_without_a_word_shows_the_time_that_it_takes() -> None:
     assert "resolving packages  3.0 s" in written[-1]
 
 
+def test_what_is_said_meanwhile_stands_above_the_bar() -> None:
+    clock, written = Hands(), [""]
+    one = Bar(clock, written.append, 80, blocks=True)
+    clock.at = 3.0
+    one("training", 1, 2, "steps")
+    one.above(lambda: written.append("Kill 1\n"))
+    clock.at = 4.0
+    one.again()
+    assert "training" in written[1] and written[2:4] == ["\r\x1b[K", "Kill 1\n"] and "training" in written[4]
+
+
 def test_what_is_quick_leaves_no_trace() -> None:
     written: list[str] = []
     one = Bar(Hands(), written.append, 80, blocks=True)

@@ -9,6 +9,7 @@ import click
 
 from outlast.cli.app import TargetCommand
 from outlast.cli.options import DURATION, NUMBER, json_option, whole
+from outlast.cli.progress import shown_progress
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put, put_json, say, shown
 from outlast.errors import UsageError
@@ -53,12 +54,15 @@ def command(target: str, as_json: bool, **given: Any) -> int:
         name: given.pop(name)
         for name in ("kills", "seed", "steps", "seconds", "compare", "ignore", "tolerance", "like")
     }
-    result = drill(
-        world,
-        asked(world, target, given),
-        report=(lambda line: say(shown(line))) if as_json else _put_at_once,
-        **chosen,
-    )
+    progress = shown_progress()
+    with progress as on_progress:
+        result = drill(
+            world,
+            asked(world, target, given),
+            report=lambda line: progress.above(lambda: say(shown(line)) if as_json else _put_at_once(line)),
+            on_progress=on_progress,
+            **chosen,
+        )
     if as_json:
         put_json(result.document())
     return result.exit_code

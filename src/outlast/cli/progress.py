@@ -39,6 +39,13 @@ class shown_progress:
         self._ticking.start()
         return self._bar
 
+    def above(self, say: Callable[[], None]) -> None:
+        """Says something that stays, while something goes on."""
+        if self._bar is None:
+            say()
+        else:
+            self._bar.above(say)
+
     def _tick(self) -> None:
         """What takes long without a word in between is shown too, with the time that it takes."""
         assert self._bar is not None
@@ -100,6 +107,12 @@ class Bar:
             line = f"{doing}  {duration(seconds)}"
         line = cut(line, self._columns - 1)
         self._write(f"\r\x1b[K{paint(line, 'dim', sys.stderr)}")
+
+    def above(self, say: Callable[[], None]) -> None:
+        """It is gone while something is said in its place, and drawn again below."""
+        with self._drawing:
+            self.clear()
+            say()
 
     def clear(self) -> None:
         if self._drawn:

@@ -24,6 +24,7 @@ from outlast.jobs.pull import pull
 from outlast.jobs.world import World
 from outlast.results.compare.directories import Comparison, compare_directories
 from outlast.spec.names import name_of_target
+from outlast.spec.progress import OnProgress, silent
 
 SEEDS = 1 << 32
 SURVIVED = "survived"
@@ -44,6 +45,7 @@ def drill(
     like: str | None = None,
     notice_seconds: float = NOTICE_SECONDS,
     report: Callable[[str], None] = lambda line: None,
+    on_progress: OnProgress = silent,
 ) -> DrillResult:
     """`TooShort` (a UsageError) where nothing can be proved; any other end is in the result."""
     if steps is not None and seconds is not None:
@@ -64,6 +66,7 @@ def drill(
         compared=Compared(tuple(compare), tuple(ignore), tolerance),
         notice_seconds=notice_seconds,
         report=report,
+        on_progress=on_progress,
     )
     try:
         result = prepared.kill(kills, seed)
@@ -163,6 +166,7 @@ def prepare(
     compared: Compared = ALL_TO_THE_BIT,
     notice_seconds: float = NOTICE_SECONDS,
     report: Callable[[str], None] = lambda line: None,
+    on_progress: OnProgress = silent,
 ) -> Prepared:
     """Runs the reference, in a home of its own inside the user's directory."""
     engine = world.engine(asked.on or ENGINE_DEFAULT)
@@ -176,7 +180,7 @@ def prepare(
     directory = _new_directory(world, asked)
     name = asked.name or name_of_target(asked.target)
     asked = replace(asked, home=str(directory / "home"), name=name, job_id=None, notify=())
-    runner = Runner(world, asked, report, notice_seconds)
+    runner = Runner(world, asked, report, notice_seconds, on_progress)
     try:
         steps = choose_steps(runner, seconds, kills) if seconds is not None else steps
         return Prepared(runner, directory, _run_reference(runner, steps), steps, compared)

@@ -21,7 +21,9 @@ from outlast.jobs.job import Job, as_launch
 from outlast.jobs.look import look
 from outlast.jobs.stop import stop
 from outlast.jobs.submit import submit
+from outlast.jobs.watch import RING_SECONDS, ring
 from outlast.jobs.world import World
+from outlast.spec.progress import OnProgress, silent
 
 LOOK_SECONDS = 1.0
 POLL_SECONDS_MAX = 0.05
@@ -46,6 +48,7 @@ class Runner:
     asked: Asked
     report: Callable[[str], None]
     notice_seconds: float = NOTICE_SECONDS
+    on_progress: OnProgress = silent
 
     def run(self, plan: Plan, steps_max: int | None, reference: Story | None = None) -> Story:
         """To the job's end, whatever it is. An interrupted drill leaves nothing running."""
@@ -79,7 +82,7 @@ class _Run:
         self.paused_at: float | None = None
         self.watch: Watch | None = None
         self.writing = False
-        self.look_at = 0.0
+        self.look_at = self.ring_at = 0.0
         self.noted: set[str] = set()
 
     def follow(self) -> Story:
@@ -92,6 +95,7 @@ class _Run:
             if head.state.final:
                 self.story.status = look(self.world, self.job)
                 self._check_all_done(head)
+                self.runner.on_progress("comparing", 0, 0)
                 return self.story
             kill = self.kills.get(self.attempt)
             if kill is not None and self._due(kill, head) and self._carry_out(kill):
@@ -229,9 +233,18 @@ class _Run:
 
     def _look_after(self) -> None:
         now = self.clock.monotonic()
-        if now >= self.look_at:
-            self.look_at = now + LOOK_SECONDS
-            look(self.world, self.job)
+        if now < self.look_at:
+            return
+        self.look_at = now + LOOK_SECONDS
+        status = look(self.world, self.job)
+        if self.runner.on_progress is silent:
+            return
+        if now >= self.ring_at:
+            self.ring_at = now + RING_SECONDS
+            ring(self.job.folder)
+        doing = "starting" if not self.attempt else f"attempt {self.attempt}" if self.reference else "the reference"
+        unit = "steps" if self.counts_steps else "saves"
+        self.runner.on_progress(doing, status.step or 0, status.steps_total or 0, unit)
 
     # The kill.
 
