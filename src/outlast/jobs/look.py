@@ -19,7 +19,7 @@ from outlast.jobs.job import Job, as_launch
 from outlast.jobs.launch import start
 from outlast.jobs.move import WAIT_SECONDS, move, next_region
 from outlast.jobs.secrets import forget
-from outlast.jobs.see_off import end_what_is_left
+from outlast.jobs.see_off import FORGOTTEN_SECONDS, end_what_is_left
 from outlast.jobs.world import World
 from outlast.jobs.zones import remember_end, remember_stockout
 from outlast.results.cell_status import cell_status
@@ -59,9 +59,11 @@ def look(world: World, job: Job) -> Status:
     else:
         publish(job.folder, record.id, spec, at.head)  # the machine that should have may have been taken away first
         end_what_is_left(world, job, record, spec, at.head)
-        if job.folder.store.now() - (at.head.ended_at or 0.0) > FORGET_SECONDS:
+        ended_seconds = job.folder.store.now() - (at.head.ended_at or 0.0)
+        if ended_seconds > FORGET_SECONDS:
             forget(world, spec, record.id)  # its machine does so itself, when it has told whom it has to tell
-        launch_state = replace(launch_state, why=stuck_words(job.folder, record))
+        if ended_seconds < FORGOTTEN_SECONDS:
+            launch_state = replace(launch_state, why=stuck_words(job.folder, record))
     beat = job.folder.read_beat(at.head.attempt) if at.head.attempt else None
     if not at.head.state.final:
         launch_state = with_complaint(world, job, record, spec, at.head, beat, launch_state)
