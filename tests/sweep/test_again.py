@@ -40,6 +40,10 @@ def test_what_is_done_is_not_done_again_and_of_more_cells_only_the_new_ones_are_
     assert launches(user) == 1
     assert sorted(done(user)) == ["0.2 1", "0.5 1"]
 
+    other = sweep(user, '{"lr": [0.2, 0.9]}', "--metric", "loss", "--env", "A=b", "--dry-run")
+    assert other.code == 2 and "is there already, with another `env` of its own and no `--metric`" in other.err, (
+        other.err
+    )
     rehearsed = sweep(user, '{"lr": [0.2, 0.9]}', "--dry-run")
     assert "1 of 3 cells, 1 worker" in rehearsed.err
     assert launches(user) == 1

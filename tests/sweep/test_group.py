@@ -20,6 +20,8 @@ def test_a_group_grows_by_a_cell_with_each_run_and_is_named_by_its_option_everyw
     assert [cell["args"] for cell in shown] == [["--lr", "0.5"], ["--lr", "0.2"]]
     table = user.outlast("results", "--xgroup", "night")
     assert "ARGS" in table.out and "--lr 0.2" in table.out, "by nothing else are they told apart"
+    assert user.outlast("logs", "--xgroup", "night", "2").out.startswith("lr 0.2 depth 1 step 0"), "one of its cells"
+    assert user.outlast("show", "--xgroup", "night", "2", "--json").json["job"] == "night.2"
     assert user.outlast("stop", "--xgroup", "night").code == 0
     assert "has succeeded" in user.outlast("resubmit", "--xgroup", "night").err
 

@@ -130,8 +130,14 @@ def named_group(ctx: click.Context) -> str | None:
     return found
 
 
+def _has_cells(ctx: click.Context) -> bool:
+    return any(param.name == "cell" for param in ctx.command.params)
+
+
 def _or_group(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     group = named_group(ctx)
+    if group is not None and value is not None and value.isdecimal() and _has_cells(ctx):
+        return f"{group}.{value}"  # the first word of `logs --xgroup SWEEP 21` is a cell
     if group is not None and value is not None:
         raise UsageError(f"`--xgroup {group}` and `{value}` are two jobs", hint=_hint(ctx))
     return value if group is None else group

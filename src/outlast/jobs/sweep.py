@@ -244,7 +244,7 @@ def _check_alike(there: Spec, asked: Spec) -> None:
     differ = [name for name in before if name not in MAY_DIFFER and before[name] != now.get(name)]
     if differ:
         raise UsageError(
-            f"sweep `{there.job}` is there already, with {_words(differ)} of its own",
+            f"sweep `{there.job}` is there already, with {_words(differ, before)}",
             state="nothing was started, nothing is being spent",
             hint="submit it as it was, or under another name: what its cells have in common does not change",
         )
@@ -256,6 +256,14 @@ def _with_options(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, **{OPTIONS.get(name, f"--{name}"): value for name, value in cells.items()}}
 
 
-def _words(names: list[str]) -> str:
-    named = [f"another `{name}`" for name in names]
+def _words(names: list[str], before: Mapping[str, Any]) -> str:
+    """An option as it was given, or that it was not; of all else only its name."""
+    named = [
+        f"another `{name}` of its own"
+        if not name.startswith("--")
+        else f"`{name} {before[name]}`"
+        if before[name]
+        else f"no `{name}`"
+        for name in names
+    ]
     return ", ".join(named[:-1]) + (" and " if len(named) > 1 else "") + named[-1]

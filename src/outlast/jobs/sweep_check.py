@@ -47,21 +47,24 @@ def with_workers(world: World, planned: Plan, asked: SweepAsked, cells: int) -> 
         if paid is not None and paid < workers:
             workers, why = paid, f"more would not be worth their boots, with ${spec.max_cost_usd:,.2f} to share"
     check_shares(spec.machine, workers, spec.max_cost_usd)
-    _check_room(engine, spec, workers)
+    workers, why = _fitting(engine, spec, workers, why)
     return replace(planned, spec=replace(spec, workers=workers)), why
 
 
-def _check_room(engine: Engine, spec: Spec, workers: int) -> None:
-    """What will never fit is refused, with the number that does: the cells that have no worker yet wait anyway."""
+def _fitting(engine: Engine, spec: Spec, workers: int, why: str) -> tuple[int, str]:
+    """As many as will ever fit: here the other cells just wait, of rented machines the user chooses how many fewer."""
     try:
         engine.check(spec.machine, workers=workers)
     except NoCapacity as error:
         room = engine.room(spec.machine)
         if not 0 < room.workers < workers:
             raise
+        if spec.machine.rented is None:
+            return room.workers, f"{room.why}, although {workers:,} are asked for"
         raise NoCapacity(
-            f"{workers:,} cells side by side: {error.message}", state=error.state, hint=f"`--parallel {room.workers}`"
+            f"{workers:,} machines: {error.message}", state=error.state, hint=f"`--parallel {room.workers}`"
         ) from error
+    return workers, why
 
 
 def _check_sharing(engine: Engine, spec: Spec, per_machine: int) -> None:
