@@ -15,9 +15,10 @@ AHEAD_MAX = 64
 whoever takes small answers is not disturbed for each."""
 
 READY_ENOUGH = 16
-LARGE_ENOUGH = 2
-"""With so many answers in hand, or so many of the largest kind, no further threads are sent for: those that work keep up, more of them
-would be in the way, and what waits long for its reader is no longer in the processor's cache. Whoever has to wait sends for all."""
+"""With so many answers in hand no further threads are sent for: those that work keep up, and more of them would be in the way."""
+
+HIRED_MAX = 2
+"""So many at a time are sent for by who need not wait; who has to wait sends for all that there are."""
 
 
 def nothing(answer: object) -> tuple[()]:
@@ -76,7 +77,6 @@ class Ahead(Generic[T]):
         """Answers that nobody has taken, and what those may become that are on their way."""
 
         self._ready = 0
-        self._ready_bytes = 0
         """Answers that nobody has taken."""
 
         self._working = 0
@@ -132,7 +132,6 @@ class Ahead(Generic[T]):
                 self._awaited = None
             self._held_bytes -= slot.bytes
             self._ready -= 1
-            self._ready_bytes -= slot.bytes
             wanted = self._hire()
         self._send_for(wanted)
         if slot.error is not None:
@@ -149,8 +148,7 @@ class Ahead(Generic[T]):
         room = ((self._threads + 1) * self._size_max - self._held_bytes) // self._size_max
         wanted = min(self._threads - self._working, len(self._to_do), room)
         if self._awaited is None:
-            few = self._ready < READY_ENOUGH and self._ready_bytes < LARGE_ENOUGH * self._size_max
-            wanted = min(wanted, 2 if few else 0)
+            wanted = min(wanted, HIRED_MAX if self._ready < READY_ENOUGH else 0)
         if wanted <= 0:  # an answer was larger than was thought possible, and what is needed now comes before it
             wanted = 1 if self._to_do and not self._working and self._to_do[0][2] is self._awaited else 0
         self._working += wanted
@@ -169,7 +167,6 @@ class Ahead(Generic[T]):
                         heapq.heappush(self._to_do, (number, order, further))
                 slot.is_done = True
                 self._ready += 1
-                self._ready_bytes += slot.bytes
                 if slot is self._awaited:
                     self._came.notify()
                 entry = self._next()
@@ -178,8 +175,6 @@ class Ahead(Generic[T]):
 
     def _next(self) -> tuple[int, int, _Slot[T]] | None:
         fits = self._held_bytes + self._size_max <= (self._threads + 1) * self._size_max
-        if self._awaited is None:
-            fits = fits and self._ready_bytes <= LARGE_ENOUGH * self._size_max
         if not self._to_do or not (fits or self._to_do[0][2] is self._awaited):
             self._working -= 1
             return None
