@@ -207,13 +207,23 @@ def test_what_a_killed_machine_has_left_in_the_runtime_is_swept_by_the_next_one(
         podman(podman_env, "rm", "--force", f"{tmp_path.name}-held")
 
 
-def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("code", "gpus", "words"),
+    [
+        (125, False, "podman could not start the container; `--container-args`"),
+        (126, True, "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`"),
+        (126, False, ""),
+    ],
+)
+def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(
+    tmp_path: Path, code: int, gpus: bool, words: str
+) -> None:
     """By a stand-in for podman that also notes what it is told."""
     fake = tmp_path / "podman"
-    fake.write_text(f"#!/bin/sh\n[ $1 = run ] || exit 0\nenv > {tmp_path}/env\ncat > {tmp_path}/stdin\nexit 125\n")
+    fake.write_text(f"#!/bin/sh\n[ $1 = run ] || exit 0\nenv > {tmp_path}/env\ncat > {tmp_path}/stdin\nexit {code}\n")
     fake.chmod(0o755)
     order = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}, "lock": str(tmp_path / "lock")}
-    order |= {"secrets": ["TOKEN"], "command": [str(fake), "run"]}
+    order |= {"secrets": ["TOKEN"], "gpus": gpus, "command": [str(fake), "run"]}
     (tmp_path / "order.json").write_text(json.dumps(order))
 
     done = subprocess.run(
@@ -224,8 +234,8 @@ def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(tmp_pat
         check=False,
     )
 
-    assert done.returncode == 125
-    assert "podman could not start the container; `--container-args`" in done.stderr
+    assert done.returncode == code
+    assert words in done.stderr if words else not done.stderr
     assert json.loads((tmp_path / "stdin").read_text()) == {"TOKEN": SECRET}
     assert SECRET not in (tmp_path / "env").read_text()
 
@@ -235,7 +245,7 @@ def test_who_is_asked_to_end_before_there_is_a_container_starts_none(tmp_path: P
     fake.write_text(f"#!/bin/sh\n[ $1 = rm ] && kill -TERM $PPID\n[ $1 = run ] && touch {tmp_path}/started\nexit 0\n")
     fake.chmod(0o755)
     order = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}, "lock": str(tmp_path / "lock")}
-    order |= {"secrets": [], "command": [str(fake), "run"]}
+    order |= {"secrets": [], "gpus": False, "command": [str(fake), "run"]}
     (tmp_path / "order.json").write_text(json.dumps(order))
 
     done = subprocess.run([sys.executable, "-I", container_run.__file__, str(tmp_path / "order.json")], check=False)
