@@ -412,6 +412,23 @@ def test_of_two_whose_money_is_spent_the_last_ends_the_sweep() -> None:
     assert head.state is State.EXPIRED and "1 of 3 cells have not been begun" in head.reason, head.reason
 
 
+class Noted(MemoryStore):
+    last = ""
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        self.last = key
+        return super().put(key, data, if_generation=if_generation)
+
+
+def test_who_has_no_money_writes_nothing_after_the_end_and_ends_its_group_at_once() -> None:
+    store = Noted()
+    home = sweep_of(3, share_seconds=POOR_SECONDS, store=store)
+    store._clock = home.clock
+    assert run(home, worker=0) is Leaving.SPARE
+    assert run(home, worker=1) is Leaving.DONE and home.folder.read_head().head.state is State.EXPIRED
+    assert store.last == JobKeys(SWEEP).head
+
+
 def test_a_machine_that_several_share_is_paid_for_until_the_last_has_left() -> None:
     mine = Bill(1, 0, "0-1", 1.8, 0.0, 100.0)
     other = Bill(1, 1, "0-1", 1.8, 0.0, 1100.0)
