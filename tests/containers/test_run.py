@@ -222,8 +222,8 @@ def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(
     fake = tmp_path / "podman"
     fake.write_text(f"#!/bin/sh\n[ $1 = run ] || exit 0\nenv > {tmp_path}/env\ncat > {tmp_path}/stdin\nexit {code}\n")
     fake.chmod(0o755)
-    order = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}, "lock": str(tmp_path / "lock")}
-    order |= {"secrets": ["TOKEN"], "gpus": gpus, "command": [str(fake), "run"]}
+    order: dict[str, object] = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}}
+    order |= {"lock": str(tmp_path / "lock"), "secrets": ["TOKEN"], "gpus": gpus, "command": [str(fake), "run"]}
     (tmp_path / "order.json").write_text(json.dumps(order))
 
     done = subprocess.run(
@@ -244,8 +244,8 @@ def test_who_is_asked_to_end_before_there_is_a_container_starts_none(tmp_path: P
     fake = tmp_path / "podman"
     fake.write_text(f"#!/bin/sh\n[ $1 = rm ] && kill -TERM $PPID\n[ $1 = run ] && touch {tmp_path}/started\nexit 0\n")
     fake.chmod(0o755)
-    order = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}, "lock": str(tmp_path / "lock")}
-    order |= {"secrets": [], "gpus": False, "command": [str(fake), "run"]}
+    order: dict[str, object] = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}}
+    order |= {"lock": str(tmp_path / "lock"), "secrets": [], "gpus": False, "command": [str(fake), "run"]}
     (tmp_path / "order.json").write_text(json.dumps(order))
 
     done = subprocess.run([sys.executable, "-I", container_run.__file__, str(tmp_path / "order.json")], check=False)
