@@ -9,6 +9,7 @@ from outlast.engines.engine import Condition, LaunchState
 from outlast.engines.registry import COMPLAINTS
 from outlast.errors import KeyMissing, OutlastError
 from outlast.folder.folder import Folder
+from outlast.folder.layout import SweepKeys
 from outlast.folder.records import Beat, Head, LaunchRecord, State
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.world import World
@@ -34,7 +35,7 @@ def with_complaint(
     if words := _full_words(job, head):
         return replace(state, why=words)
     listen = COMPLAINTS.get(record.engine)
-    if listen is None or not _is_quiet(job, head, beat):
+    if listen is None or not _is_quiet(job, record, head, beat):
         return state
     try:
         words = listen(as_launch(job, record, spec), world.environ, world.clock)
@@ -57,7 +58,10 @@ def _full_words(job: Job, head: Head) -> str:
     return f"without room in its home: {room}"
 
 
-def _is_quiet(job: Job, head: Head, beat: Beat | None) -> bool:
+def _is_quiet(job: Job, record: LaunchRecord, head: Head, beat: Beat | None) -> bool:
+    if record.cells is not None:  # a sweep's head says nothing of its cells
+        claims = SweepKeys(job.id).claims(record.launch)
+        return not any(True for _ in job.folder.store.list(claims, limit=1))
     if head.state is State.SUBMITTED:
         return True
     attempt = head.attempts.get(str(head.attempt))
