@@ -13,7 +13,7 @@ from outlast.google.connect import connect
 from outlast.google.storage import StorageClient
 from outlast_emulator.testing import Running, running
 
-pytest.register_assert_rewrite("outlast.testing.store_checks_alone", "outlast.testing.store_checks_shared")
+pytest.register_assert_rewrite(*(f"outlast.testing.store_checks_{part}" for part in ("alone", "keys", "shared")))
 
 _numbers = itertools.count()
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("outlast.testing.store_checks_alone", "outlast.testing.store_checks_shared")
+pytest.register_assert_rewrite(*(f"outlast.testing.store_checks_{part}" for part in ("alone", "keys", "shared")))

@@ -17,7 +17,7 @@ from outlast.store.directory import DirectoryStore
 from outlast.store.disk import Disk
 from outlast.store.files import Files
 from outlast.store.generations import Generations
-from outlast.testing import store_checks_alone, store_checks_shared, store_contract
+from outlast.testing import store_checks_alone, store_checks_keys, store_checks_shared, store_contract
 from tests.store.steps import HastyDisk
 from tests.store.test_directory_plain_stopped import PURGE, check_purge, check_replaced
 from tests.store.test_directory_stopped import SCENARIOS, check_killed_writer, check_stopped_writer
@@ -128,17 +128,17 @@ MUTANTS: dict[str, tuple[Patch, Check]] = {
     ),
     "a tilde is not encoded": (
         setting(paths, "_SPECIAL", re.compile(r"[%\x00-\x1f\x7f]")),
-        promise(store_checks_alone.every_legal_key_is_an_object_of_its_own),
+        promise(store_checks_keys.every_legal_key_is_an_object_of_its_own),
     ),
     "continued names have no sign": (
         setting(paths, "CONTINUATION", ""),
-        promise(store_checks_alone.every_legal_key_is_an_object_of_its_own),
+        promise(store_checks_keys.every_legal_key_is_an_object_of_its_own),
     ),
     "directories sort without their slash": (
         setting(
             walk, "sorted", lambda found, reverse: sorted(found, key=lambda one: one[0].rstrip("/"), reverse=reverse)
         ),
-        promise(store_checks_alone.a_list_is_in_the_order_of_bytes_and_begins_and_ends_where_asked),
+        promise(store_checks_keys.a_list_is_in_the_order_of_bytes_and_begins_and_ends_where_asked),
     ),
     "a tombstone is listed": (
         setting(generations, "_is_deleted", lambda path, generation: False),

@@ -12,21 +12,23 @@ from outlast.testing.store_checks_alone import (
     Check,
     Open,
     a_delete_with_a_condition_needs_the_newest_generation,
-    a_list_is_in_the_order_of_bytes_and_begins_and_ends_where_asked,
     a_write_with_a_condition_needs_the_newest_generation,
     a_write_without_condition_wins_and_has_a_new_generation,
-    an_illegal_key_is_refused_by_every_call,
     an_object_is_created_once,
     an_upload_that_breaks_off_changes_nothing_and_raises_what_broke_it,
-    every_legal_key_is_an_object_of_its_own,
     it_says_where_it_is_and_how_often_to_look,
-    keys_that_only_a_careless_file_system_confuses_are_different,
     random_calls_are_answered_like_a_dictionary_would,
     several_are_created_at_once_and_each_once,
     what_is_missing_is_said_to_be_missing,
     what_was_deleted_is_gone_and_its_generations_never_come_back,
     what_was_purged_leaves_nothing,
     what_was_written_is_read_byte_for_byte,
+)
+from outlast.testing.store_checks_keys import (
+    a_list_is_in_the_order_of_bytes_and_begins_and_ends_where_asked,
+    an_illegal_key_is_refused_by_every_call,
+    every_legal_key_is_an_object_of_its_own,
+    keys_that_only_a_careless_file_system_confuses_are_different,
 )
 from outlast.testing.store_checks_shared import (
     a_reader_never_sees_less_than_before_nor_half_of_anything,
