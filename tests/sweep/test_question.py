@@ -67,4 +67,7 @@ def test_more_cells_side_by_side_than_this_computer_has_room_for_are_as_many_as_
     said = user.outlast("run", "--sweep", "grid.json", "--name", "many", "--parallel", "3", "--dry-run", "train.py")
     assert said.code == 0, said.err
     assert "201 cells, 2 workers (this machine's 2 CPUs, although 3 are asked for)" in said.err, said.err
+    user.write("one.json", '{"lr": 0.5, "depth": [1]}')
+    few = user.outlast("run", "--sweep", "one.json", "--name", "many", "--parallel", "3", "--dry-run", "train.py")
+    assert "1 cell, 1 worker (one for each cell)" in few.err, few.err
     assert nothing_of(user, "many")

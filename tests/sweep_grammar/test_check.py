@@ -88,6 +88,7 @@ def test_what_passes_is_what_the_script_takes(tmp_path: Path, document: Any) -> 
             "`learning_rate`",
         ),
         ({"--seed": 1}, "key `--seed`", "did you mean `seed`?"),
+        ({"SEED": 1}, "key `SEED`", "did you mean `seed`?"),
         ({"[seed,dept]": [1, 2]}, "key `dept`", "did you mean `depth`?"),
         ([{"seed": 1}, {"zzz": 1}], "key `zzz`", "the parameters of `train`"),
         ({"learning_rate": [0.1, "high"]}, '`"high"` is no value of `--learning-rate`, which is a number', "a number"),

@@ -62,6 +62,14 @@ def test_no_cell_is_an_empty_list_and_a_word_about_it(tmp_path: Path, document: 
     assert said.stdout == "[]\n" and "there is no cell" in said.stderr and said.returncode == EXIT_DONE
 
 
+def test_a_key_with_dashes_is_taken_as_it_stands_and_a_word_is_said_about_it(tmp_path: Path) -> None:
+    said = outlast(tmp_path, "expand", "--flags", "stdin", stdin='[{"lr": 1}, {"[a,--b]": [1, 2]}]')
+    assert said.stdout == "--lr 1\n--a 1 ----b 2\n"
+    assert said.stderr == (
+        "note: `stdin`, key `--b`: its flag is `----b`; a key is a flag's name without its dashes, `b`\n"
+    )
+
+
 def test_more_cells_than_anybody_can_count_are_printed_as_far_as_somebody_reads(tmp_path: Path) -> None:
     document = json.dumps({f"k{number}": list(range(10)) for number in range(30)})
     assert outlast(tmp_path, "expand", "--count", "stdin", stdin=document).stdout == f"{10**30}\n"

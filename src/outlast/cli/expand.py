@@ -45,11 +45,13 @@ def command(
     FILE is JSON with comments, *.toml or *.yaml; `stdin` reads what is piped in, JSON too. What is printed can be piped back: to
     `outlast expand stdin`, or to `outlast run --sweep stdin`.
     """
+    from outlast.cli.dashed_keys import note_dashes
     from outlast.spec.sweep.read import read_document
 
     _check(search, trials, seed)
     document = read_document(source, sys.stdin)
     cells, count = _searched(document, source, search, trials, seed or 0) if search else _expanded(document, source)
+    note_dashes(document, source)
     if only_count:
         put(str(count))
         return EXIT_DONE

@@ -49,6 +49,8 @@ def sources_of(
 
 
 def say_cells(planned: Plan, asked: SweepAsked, number: int, to_do: int, why: str, again: Again | None) -> None:
+    from outlast.cli.dashed_keys import note_dashes
+
     spec = planned.spec
     assert spec.cells is not None
     beside = f", {spec.cells.per_machine} on each" if spec.cells.per_machine > 1 else ""
@@ -58,6 +60,7 @@ def say_cells(planned: Plan, asked: SweepAsked, number: int, to_do: int, why: st
     shape = shape_words(asked)
     if shape:
         say(f"  {shape}")
+    note_dashes(asked.document, asked.where)
 
 
 def shape_words(asked: SweepAsked) -> str:

@@ -35,13 +35,13 @@ def with_workers(world: World, planned: Plan, asked: SweepAsked, cells: int) -> 
     engine = world.engine(spec.engine)
     _check_sharing(engine, spec, asked.cells.per_machine)
     machines = -(-cells // asked.cells.per_machine)
+    every = "one for each cell" if asked.cells.per_machine == 1 else "room for each cell"
     if asked.parallel is not None:
-        workers, why = min(asked.parallel, machines), "as asked for"
+        workers, why = (asked.parallel, "as asked for") if asked.parallel <= machines else (machines, every)
     else:
         room = engine.room(spec.machine)
         if room.workers < 1:
             raise NoCapacity(f"there is no room for a single worker: {room.why}", state="nothing was started")
-        every = "one for each cell" if asked.cells.per_machine == 1 else "room for each cell"
         workers, why = (machines, every) if machines <= room.workers else (room.workers, room.why)
         paid = machines_paid_for(spec.machine, spec.max_cost_usd)
         if paid is not None and paid < workers:

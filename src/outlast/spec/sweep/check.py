@@ -57,7 +57,9 @@ def _unknown(key: str, trainer: Trainer, place: Place, script: str) -> UsageErro
     own = [flag.shown for flag in trainer.flags if flag.name not in COMMON]
     all_keys = [one for flag in trainer.flags for one in flag.spellings()]
     bare = key.lstrip("-")
-    near = bare if bare in all_keys else next(iter(get_close_matches(bare, all_keys, n=1, cutoff=0.6)), "")
+    by_lower = {one.lower(): one for one in all_keys}
+    close = get_close_matches(bare.lower(), by_lower, n=1, cutoff=0.6)
+    near = bare if bare in all_keys else by_lower[close[0]] if close else ""
     there = ", ".join(f"`{name}`" for name in own) or "none of its own"
     every = ", ".join(f"`{name.replace('_', '-')}`" for name in COMMON if any(f.name == name for f in trainer.flags))
     return place.error(
