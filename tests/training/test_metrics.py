@@ -63,7 +63,8 @@ class Evil:
 
 
 @pytest.mark.parametrize(
-    "bad", [object(), "text", None, [1], np.zeros(3), torch.zeros(2), torch.empty(3, device="meta"), Evil(), 1j]
+    "bad",
+    [object(), "text", None, [1], np.zeros(3), torch.zeros(2), torch.empty(3, device="meta"), Evil(), 1j, 10**400],
 )
 def test_what_is_no_number_is_left_out_and_said_once_and_the_rest_is_written(
     tmp_path: Path, bad: Any, capsys: pytest.CaptureFixture[str]

@@ -156,6 +156,7 @@ def _write(here: Context, stream: Stream, line: Line) -> None:
             if isinstance(number, float) and not math.isfinite(number):
                 record[name] = str(number)  # JSON has no word for it
             elif isinstance(number, (int, float)):
+                float(number)  # an int without end is none to whoever reads it: OverflowError
                 record[name] = stream.latest[name] = number + 0  # a bool is a number too
             else:
                 raise TypeError(f"a {type(number).__name__} is not a number")
