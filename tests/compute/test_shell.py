@@ -106,7 +106,7 @@ def test_shell_takes_no_target(tmp_path: Path) -> None:
 
 def test_a_machine_lingers_as_long_as_it_was_asked_to_and_is_no_leak_meanwhile(emulator: Running, user: User) -> None:
     user.write("quick.py", "print('quick')\n")
-    ran = user.outlast("run", "--on", "compute", "--linger", "20s", "--job-id", "quick", "quick.py")
+    ran = user.outlast("run", "--on", "compute", "--linger", "40s", "--job-id", "quick", "quick.py")
     assert ran.code == 0, ran.err
     assert [one["status"] for one in listed(emulator, "instances")] == ["RUNNING"]
     audited = user.outlast("audit", "--json")
