@@ -14,12 +14,6 @@ AHEAD_MAX = 64
 """How many calls are known at a time. When half of them are done, the threads are told the next ones, all at once:
 whoever takes small answers is not disturbed for each."""
 
-READY_ENOUGH = 16
-"""With so many answers in hand no further threads are sent for: those that work keep up, and more of them would be in the way."""
-
-HIRED_MAX = 2
-"""So many at a time are sent for by who need not wait; who has to wait sends for all that there are."""
-
 
 def nothing(answer: object) -> tuple[()]:
     """For answers that lead to no further calls."""
@@ -76,9 +70,6 @@ class Ahead(Generic[T]):
         self._held_bytes = 0
         """Answers that nobody has taken, and what those may become that are on their way."""
 
-        self._ready = 0
-        """Answers that nobody has taken."""
-
         self._working = 0
         self._awaited: _Slot[T] | None = None
         self._is_over = False
@@ -131,7 +122,6 @@ class Ahead(Generic[T]):
                     self._came.wait()
                 self._awaited = None
             self._held_bytes -= slot.bytes
-            self._ready -= 1
             wanted = self._hire()
         self._send_for(wanted)
         if slot.error is not None:
@@ -147,8 +137,6 @@ class Ahead(Generic[T]):
         """How many more threads have something to do; they count as working from now on."""
         room = ((self._threads + 1) * self._size_max - self._held_bytes) // self._size_max
         wanted = min(self._threads - self._working, len(self._to_do), room)
-        if self._awaited is None:
-            wanted = min(wanted, HIRED_MAX if self._ready < READY_ENOUGH else 0)
         if wanted <= 0:  # an answer was larger than was thought possible, and what is needed now comes before it
             wanted = 1 if self._to_do and not self._working and self._to_do[0][2] is self._awaited else 0
         self._working += wanted
@@ -166,7 +154,6 @@ class Ahead(Generic[T]):
                     for order, further in enumerate(slot.following, 1):
                         heapq.heappush(self._to_do, (number, order, further))
                 slot.is_done = True
-                self._ready += 1
                 if slot is self._awaited:
                     self._came.notify()
                 entry = self._next()
