@@ -111,6 +111,25 @@ def test_a_supervisor_of_another_version_hands_its_machines_over(place: Place, m
     engine.stop(other)
 
 
+def test_a_supervisor_that_was_told_otherwise_what_there_is_hands_its_machines_over(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, launch = start_running(place)
+    before = supervisor(place)
+    monkeypatch.setenv("OUTLAST_LOCAL_CPUS", "66")
+    other = place.launch("wait", cpus=64)
+    engine.start(other)
+    until(lambda: running(engine, other) and running(engine, launch), "both run, since there are as many as was said")
+    assert not before.alive() and len(place.events(launch, "boot")) == 1
+    after = supervisor(place)
+    monkeypatch.delenv("OUTLAST_LOCAL_CPUS")
+    engine.start(third := place.launch("finish"))
+    until(lambda: ended(engine, third), "it ended")
+    assert supervisor(place) == after, "who says nothing takes what there is"
+    engine.stop(launch)
+    engine.stop(other)
+
+
 def test_a_directory_that_cannot_be_written_is_told_as_such(place: Place) -> None:
     (place.scratch / "user").mkdir()
     (place.scratch / "user" / "local").write_text("in the way")

@@ -47,7 +47,7 @@ class Library:
                 return None
             try:
                 return self._take(newest)
-            except (KeyError, TypeError, ValueError, AttributeError):
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
                 raise Changed(newest.directory.name) from None  # the record is not one of the library's
             except FileNotFoundError:
                 if newest.directory.exists():

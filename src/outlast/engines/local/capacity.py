@@ -15,8 +15,15 @@ from outlast.spec.spec import Machine
 
 CPUS = "OUTLAST_LOCAL_CPUS"
 GPUS = "OUTLAST_LOCAL_GPUS"
+SAID = (CPUS, GPUS)
+"""Variables by which somebody says how much there is to give."""
+
 NVIDIA_DRIVER = "/proc/driver/nvidia/gpus"
 ASK_SECONDS_MAX = 10.0
+
+
+def said(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: environ[name] for name in SAID if environ.get(name)}
 
 
 @dataclass(frozen=True)

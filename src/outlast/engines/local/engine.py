@@ -147,10 +147,16 @@ class LocalEngine:
             self.clock.sleep(NOTICE_LOOK_SECONDS)
 
     def _relieve(self) -> None:
-        """A supervisor of another version goes, and leaves its machines to one of ours: it would start old agents for new jobs."""
+        """A supervisor of another version goes, and leaves its machines to one of ours: it would start old agents for new jobs.
+        So does one that was told otherwise than we are what this computer has to give: it would refuse what was asked for."""
         told = files.read_json(self.paths.supervisor)
         process = Process.read(told)
-        if process is None or told.get("version") == VERSION or not process.send(signal.SIGTERM):
+        if process is None:
+            return
+        as_we_are = (
+            told.get("version") == VERSION and capacity.said(os.environ).items() <= (told.get("said") or {}).items()
+        )
+        if as_we_are or not process.send(signal.SIGTERM):
             return
         give_up_at = self.clock.monotonic() + RELIEVE_SECONDS_MAX
         while process.alive() and self.clock.monotonic() < give_up_at:

@@ -12,7 +12,7 @@ from outlast.clock import Clock
 from outlast.engines.engine import Condition
 from outlast.engines.local import ending
 from outlast.engines.local.books import Books
-from outlast.engines.local.capacity import Capacity, Slots
+from outlast.engines.local.capacity import Capacity, Slots, said
 from outlast.engines.local.ears import Ears
 from outlast.engines.local.layout import VERSION, End, LocalDir, Order
 from outlast.engines.local.life import DEADLINE_MARGIN_SECONDS, Life
@@ -62,7 +62,7 @@ class Supervisor:
         self._brooms: set[int] = set()
         self._graves: list[Life] = []
         self._orphans_until = 0.0
-        self._me = {**Process.me().document(), "version": VERSION}
+        self._me = {**Process.me().document(), "version": VERSION, "said": said(os.environ)}
         self._told: dict[str, object] = {}
         self._tell_at = 0.0
 
