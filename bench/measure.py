@@ -29,10 +29,18 @@ class Row:
 def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -> dict[str, float]:
     """The median of what each contender answers (seconds, or any figure), taken in turns."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, contender in contenders.items():
-            taken[name].append(contender())
+    for number in range(rounds):
+        for name in order(list(contenders), number):
+            taken[name].append(contenders[name]())
     return {name: statistics.median(figures) for name, figures in taken.items()}
+
+
+def order(names: Sequence[str], number: int) -> list[str]:
+    """Of one round. Who comes right after another finds what that one has left, in memory and on disk: in as many rounds as there
+    are contenders, an even number of them, each follows each of the others once (a Latin square after Williams)."""
+    count = len(names)
+    zigzag = [-(place // 2) if place % 2 == 0 else (place + 1) // 2 for place in range(count)]
+    return [names[(place + number) % count] for place in zigzag]
 
 
 def wall(action: Callable[[], object]) -> Callable[[], float]:
