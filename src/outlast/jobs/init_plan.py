@@ -142,7 +142,9 @@ class Planner:
             f"role `{role}` permits {_listed(permissions)}",
             is_there,
             make,
-            (f"{create} || gcloud iam roles update {named} --permissions={listed}",),  # of an older version's it has others
+            (
+                f"{create} || gcloud iam roles update {named} --permissions={listed}",
+            ),  # of an older version's it has others
             undo,
             (f"gcloud iam roles delete {named}",),
             f"role `{role}` is deleted",
