@@ -52,12 +52,21 @@ def _encode(rows: Collection[File], places: Mapping[str, Place], more: Mapping[s
     return json.dumps(document, separators=(",", ":")).encode() + b"\n"
 
 
+REMEMBERED_BYTES_MAX = 32 << 10
+_last: dict[tuple[str, bytes], Bundle] = {}
+"""What was read last, if it is small, by its digest and its very bytes: machines that run one short job after another, all of the
+same code, need not check it again."""
+
+
 def read_bundle(store: Store, digest: str) -> Bundle:
     """The bundle, checked whole: `Damaged` if it is anything else than what has this digest."""
     if not DIGEST_FORM.fullmatch(digest):
         raise Damaged(f"`{digest[:80]}` is no digest of a bundle")
     key = layout.bundle(digest)
-    document = _document(store, key)
+    data = _data(store, key)
+    if (digest, data) in _last:
+        return _last[digest, data]
+    document = _parsed(data, key)
     parent = document.get("parent")
     places: dict[str, Place] = {}
     files: dict[bytes, File] = {}
@@ -77,7 +86,11 @@ def read_bundle(store: Store, digest: str) -> Bundle:
         raise Damaged(f"`{key}` is damaged: {problem}")
     if digest_of(ordered.values()) != digest:
         raise Damaged(f"`{key}` is damaged: its files do not have the digest in its name")
-    return Bundle(ordered, {file.sha256: places[file.sha256] for file in ordered.values() if file.bytes})
+    bundle = Bundle(ordered, {file.sha256: places[file.sha256] for file in ordered.values() if file.bytes})
+    _last.clear()
+    if parent is None and len(data) <= REMEMBERED_BYTES_MAX:
+        _last[digest, data] = bundle
+    return bundle
 
 
 def read_parent(store: Store, digest: str) -> str:
@@ -96,11 +109,14 @@ def read_packs(store: Store, digest: str) -> tuple[list[str], str]:
 
 
 def _document(store: Store, key: str) -> dict[str, Any]:
+    return _parsed(_data(store, key), key)
+
+
+def _data(store: Store, key: str) -> bytes:
     try:
-        data = store.get(key).data
+        return store.get(key).data
     except KeyMissing:
         raise Damaged(f"`{key}` is gone from `{store.url}`", hint="submit the job again from its directory") from None
-    return _parsed(data, key)
 
 
 def _parsed(data: bytes, key: str) -> dict[str, Any]:

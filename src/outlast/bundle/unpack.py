@@ -21,10 +21,6 @@ from outlast.store.store import Store
 HELD_BYTES_MAX = 1 << 20
 """A content that several files have is written from memory up to here; beyond, it is copied from the first of them."""
 
-REMEMBERED_FILES_MAX = 100
-_last: dict[tuple[str, str], Bundle] = {}
-"""By home and digest: what was unpacked last, if it is small. Machines that run one short job after another need not read it again."""
-
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -39,10 +35,7 @@ def unpack(store: Store, digest: str, to: Path) -> None:
 
     `Damaged` names what is not what was written. The disk's own errors come as OSError.
     """
-    bundle = _last.get((store.url, digest)) or read_bundle(store, digest)
-    _last.clear()
-    if len(bundle.files) <= REMEMBERED_FILES_MAX:
-        _last[store.url, digest] = bundle
+    bundle = read_bundle(store, digest)
     while True:
         try:
             _unpack(store, bundle, to)
