@@ -189,15 +189,13 @@ class Ours(Client):
         )
 
     def down_large(self, target: Path) -> None:
-        """As `pull` does it, and a machine that restores."""
-        from outlast.folder.hashing import hashed
-
         sha256 = hashlib.sha256()
         with target.open("wb") as file:
             for part in self.store.download_many(
                 [f"large/{offset:012}" for offset in range(0, LARGE_BYTES, PART_BYTES)]
             ):
-                for chunk in hashed(part, sha256):
+                for chunk in part:
+                    sha256.update(chunk)
                     file.write(chunk)
 
     def up_small(self, source: Path) -> None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from outlast.errors import Damaged, Denied, KeyMissing, NotFound, StoreFull
 from outlast.folder.folder import Folder, nonce
-from outlast.folder.hashing import hashed
 from outlast.folder.life import best_checkpoint
 from outlast.folder.records import Checkpoint, File, Head, Manifest, Pin
 
@@ -33,7 +32,8 @@ def _checked(file: File, streams: Iterator[Iterator[bytes]]) -> Iterator[bytes]:
         check = hashlib.sha256()
         size = 0
         try:
-            for chunk in hashed(next(streams), check):
+            for chunk in next(streams):
+                check.update(chunk)
                 size += len(chunk)
                 if size <= part.bytes:
                     yield chunk
