@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -67,33 +68,14 @@ def contain_here(
     if world.dry:
         what = f"`{asking.image_tag}`" if asking.image_tag else f"an image on `{base_for(world, asked, equipment)}`"
         return Container("not built", runtime, (), asking.args, environ), Image(what)
+    make = partial(image_for, world, asked, store, directory, packed, equipment, on_progress=on_progress)
     if asking.image_tag or asking.registry:
-        image = image_for(
-            world,
-            asked,
-            store,
-            directory,
-            packed,
-            equipment,
-            runtime=runtime,
-            platform=platform_of(PLATFORM),
-            on_progress=on_progress,
-        )
+        image = make(runtime=runtime, platform=platform_of(PLATFORM))
         return Container(
             image.reference, runtime, (), (*plain_args(runtime, image.reference), *asking.args), environ
         ), image
     layout = OciLayout(world.cache_dir / "containers" / "layout")
-    image = image_for(
-        world,
-        asked,
-        store,
-        directory,
-        packed,
-        equipment,
-        target=layout,
-        platform=platform_of(PLATFORM),
-        on_progress=on_progress,
-    )
+    image = make(target=layout, platform=platform_of(PLATFORM))
     assert image.built is not None
     name = layout.name_of(image.built.digest)
     image_id = load_image(runtime, layout.image(name), name, layout.image_ids(image.built.digest), world.environ)

@@ -6,7 +6,7 @@ import heapq
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -127,7 +127,7 @@ class Ahead(Generic[T]):
         if slot.error is not None:
             raise slot.error
         answer, slot.answer = slot.answer, None
-        return answer  # type: ignore[return-value]  # T may have None in it
+        return cast("T", answer)  # T may have None in it
 
     def _send_for(self, workers: int) -> None:
         for _ in range(workers):
