@@ -207,3 +207,13 @@ def test_a_terminal_is_not_waited_for() -> None:
 
     with pytest.raises(UsageError, match="nothing is piped"):
         read_document("stdin", Terminal(b"{}"))
+
+
+@pytest.mark.parametrize("text", ["lr: [1, 2]\n1: [3]\n", "- {lr: 1}\n- {true: 3}\n", "lr: 1\n0.5: 2\n"])
+def test_a_key_of_yaml_that_is_no_text_is_refused_and_in_quotes_it_is_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "sweep.yaml"
+    with pytest.raises(UsageError, match=r"sweep.yaml` has a key `(1|true|0.5)`") as caught:
+        read(path, text)
+    key = caught.value.message.split("key `")[1].split("`")[0]
+    assert f'`"{key}":`' in caught.value.hint
+    read(path, text.replace(f"{key}:", f'"{key}":').replace("lr:", "n:"))

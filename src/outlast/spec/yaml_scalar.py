@@ -151,6 +151,10 @@ def split_key(text: str) -> tuple[str, str] | None:
     return None if found is None else (text[: found.start()].rstrip(), text[found.end() :].strip())
 
 
+class Unquoted(str):
+    """A key that other readers of YAML take for a number, a truth or nothing."""
+
+
 def key_of(text: str) -> str:
     """A key is text, whatever it looks like."""
     if text[:1] in ("'", '"'):
@@ -159,7 +163,10 @@ def key_of(text: str) -> str:
         raise Refused("merge keys (`<<`) are not read; give several `--config` files, which are merged")
     if not text or text[0] in _INDICATORS:
         raise Refused(_INDICATORS.get(text[:1], "a key is missing before `:`"))
-    return text
+    try:
+        return text if isinstance(resolved(text), str) else Unquoted(text)
+    except Refused:
+        return text  # words on which they disagree, as `n`: a flag may well be called so
 
 
 class Flow:

@@ -74,10 +74,24 @@ def _yaml(text: str, where: str) -> Any:
     from outlast.spec.yaml import YamlError, read_yaml
 
     try:
-        return read_yaml(text)
+        document = read_yaml(text)
     except YamlError as error:
         hint = 'keys with brackets stand in quotes, `"[a,b]": [[1, 2]]`; what YAML is read is in docs/guides/configuration.md'
         raise UsageError(f"`{where}` {error}", hint=hint) from None
+    _check_keys(document, where)
+    return document
+
+
+def _check_keys(document: Any, where: str) -> None:
+    from outlast.spec.yaml_scalar import Unquoted
+
+    for config in document if isinstance(document, list) else ():
+        _check_keys(config, where)
+    for key in document if isinstance(document, dict) else ():
+        if isinstance(key, Unquoted):
+            raise UsageError(
+                f"`{where}` has a key `{key}`, which is no text to YAML", hint=f'`"{key}":` if a flag is called so'
+            )
 
 
 def _toml(text: str, where: str) -> Any:
