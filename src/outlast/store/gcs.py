@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TypeVar
 
@@ -29,6 +31,9 @@ T = TypeVar("T")
 
 THREADS = 8
 """Requests at a time, and so pieces in memory: enough to fill a machine's network at a continent's distance."""
+
+LARGE_AT_ONCE = max(4, 2 * (os.cpu_count() or 1))
+"""Large uploads that are sent at a time: each keeps a core busy with its md5, and more of them push each other's bytes out of the cache."""
 
 BROKEN_MAX = 3
 """How often an answer that broke on its way is asked for again."""
@@ -117,6 +122,7 @@ class GcsStore:
     def upload_many(self, uploads: Iterable[Upload], between: Callable[[int], None] = unwatched) -> None:
         done = Gauge()
         ended = threading.Event()
+        large = threading.Semaphore(LARGE_AT_ONCE)
 
         def watched(upload: Upload) -> Iterator[bytes]:
             for chunk in upload.chunks():
@@ -125,10 +131,14 @@ class GcsStore:
                 yield chunk
                 done.add(len(chunk))
 
+        def send(upload: Upload) -> None:
+            with large if (upload.bytes or 0) > PIECE_BYTES else nullcontext():
+                self._upload_again(upload.key, partial(watched, upload), upload.bytes)
+
         def calls() -> Iterator[Callable[[], None]]:
             for upload in uploads:
                 check_key(upload.key)
-                yield partial(self._upload_again, upload.key, partial(watched, upload), upload.bytes)
+                yield partial(send, upload)
 
         self._crew.each(calls(), lambda: between(done.value), ended)
 
