@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from outlast.spec.durable import make_durable
 from outlast.spec.plain_file import read_plain
 
 READ_BYTES_MAX = 64 << 20
@@ -32,7 +33,7 @@ def put(path: Path, data: bytes, *, durable: bool = False) -> None:
     try:
         _write_all(descriptor, data)
         if durable:
-            os.fsync(descriptor)
+            make_durable(descriptor)
     finally:
         os.close(descriptor)
     os.replace(temporary, path)
@@ -178,7 +179,7 @@ def _empty(path: str) -> None:
 def sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        make_durable(descriptor)
     finally:
         os.close(descriptor)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Mapping
 
 from outlast.errors import Damaged, Denied, OutlastError, StoreError, StoreFull, StoreUnavailable, UsageError
+from outlast.spec.durable import make_durable
 from outlast.store.direct import write_directly
 
 FILE_MODE = 0o600
@@ -31,17 +31,7 @@ class Disk:
         os.utime(file, ns=(nanoseconds, nanoseconds))
 
     def sync(self, file: int) -> None:
-        if sys.platform == "darwin":
-            import fcntl
-
-            # There, fsync leaves the data in the drive's own cache.
-            try:
-                fcntl.fcntl(file, fcntl.F_FULLFSYNC)
-                return
-            except OSError as error:
-                if error.errno not in NO_SYNC:
-                    raise
-        os.fsync(file)
+        make_durable(file)
 
     def sync_all(self, path: str) -> bool:
         """Makes durable all that was written to the file system on which this is; False: it is not known to, here."""

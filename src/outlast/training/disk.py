@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -33,6 +34,9 @@ GENERATORS = "generators.json"
 
 RESERVED_NAMES = (RECORD, STATE, TENSORS, GENERATORS, ENDED)
 WRITE_BYTES = 8 << 20
+
+UNABLE = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS})
+"""What file systems answer that have no such call for making a file durable."""
 
 ADOPTED = "adopted"
 _STEP_NAME = re.compile(r"step-(\d{12,})(?:\.(\d+))?")
@@ -151,7 +155,7 @@ def write_file(path: Path, pieces: Iterable[bytes | memoryview], watch: Callable
                 view = view[done:]
                 size += done
                 watch(done)
-        os.fsync(descriptor)
+        make_durable(descriptor)
     finally:
         os.close(descriptor)
     return {"bytes": size, "crc32": checksum}
@@ -208,10 +212,25 @@ def sync_tree(folder: Path) -> None:
         sync_path(root)
 
 
+def make_durable(descriptor: int) -> None:
+    """As the tool does it (this library travels without it): on macOS, fsync leaves the data in the drive's own cache."""
+    import fcntl
+
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is not None:
+        try:
+            fcntl.fcntl(descriptor, full)
+            return
+        except OSError as error:
+            if error.errno not in UNABLE:
+                raise
+    os.fsync(descriptor)
+
+
 def sync_path(path: str | Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        make_durable(descriptor)
     finally:
         os.close(descriptor)
 

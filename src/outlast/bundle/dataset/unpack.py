@@ -18,6 +18,7 @@ from outlast.bundle.unpack import PackGone, open_pack, write_pieces
 from outlast.errors import Damaged
 from outlast.folder import layout
 from outlast.host.files import remove_tree
+from outlast.spec.durable import make_durable
 from outlast.store.store import Store
 
 FILE_MODE = 0o400
@@ -164,7 +165,7 @@ def seal(root: bytes, files: int) -> None:
 def _sync(path: bytes) -> None:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        make_durable(handle)
     finally:
         os.close(handle)
 
