@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlast_emulator.testing import Running
 from tests.cli.user import User
 from tests.compute.records import emulator, user
+from tests.waiting import until
 
 __all__ = ["emulator", "user"]
 
@@ -39,3 +40,24 @@ def test_what_would_be_refused_is_refused_by_the_plan_too(emulator: Running, use
     assert user.outlast("stop", "one").code == 0
     refused = user.outlast("resume", "one", "--dry-run", "--region", "europe-north1")
     assert refused.code == 2 and "is not offered" in refused.err and "`--region " in refused.err, refused.err
+
+
+def test_a_job_whose_image_is_gone_is_not_started_again_and_its_owner_reads_what_to_type(
+    emulator: Running, user: User
+) -> None:
+    images = "/compute/v1/projects/emulated/global/images"
+    body = {"name": "mine-1", "family": "mine", "sourceImage": "projects/debian-cloud/global/images/family/debian-12"}
+    assert emulator.call("POST", images, body).status == 200
+    words = ("--on", "compute", "--bucket", "planned", "--job-id", "one", "--detach", "--image", "mine-1")
+    until(lambda: emulator.call("GET", f"{images}/mine-1").json().get("status") == "READY")
+    assert user.outlast("run", *words, "train.py").code == 0
+    assert user.outlast("stop", "one").code == 0
+    assert emulator.call("DELETE", f"{images}/mine-1").status == 200
+    until(lambda: emulator.call("GET", f"{images}/mine-1").status == 404)
+    before = objects(emulator)
+    refused = user.outlast("resume", "one", "--detach")
+    assert refused.code == 3 and "image of job `one` is gone" in refused.err, refused.err
+    assert "`outlast resume one --image FAMILY`" in refused.err and objects(emulator) == before
+    again = user.outlast("resume", "one", "--image", "debian-cloud/debian-12", "--detach")
+    assert again.code == 0, again.err
+    assert user.outlast("stop", "one").code == 0

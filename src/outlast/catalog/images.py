@@ -54,7 +54,7 @@ def find_image(transport: Transport, catalog: Catalog, project: str, text: str) 
             raise told from error
         return _image(found, owner)
     raise NotFound(
-        f"there is no image {shown(text)}: neither {' nor '.join(looked)}",
+        f"there is no image {shown(text)}" + (f": neither {' nor '.join(looked)}" if len(looked) > 1 else ""),
         hint=f"`--image {catalog.image}`, or `gcloud compute images list` for others",
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
-from outlast.errors import UsageError
+from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.folder import cost
 from outlast.jobs.asked import Asked
 from outlast.jobs.machine import find_machine, first_region
@@ -55,6 +55,27 @@ def machine_again(world: World, previous: LaunchRecord, changes: Mapping[str, An
         found = first_region(replace(found, rented=rented))
     engine.check(found, workers=previous.workers)
     return found
+
+
+def check_image(world: World, job: str, machine: Machine) -> None:
+    """The image that a job pins may have been deleted since it ended: then no machine could be made, and it would end again at once."""
+    rented = machine.rented
+    if rented is None or rented.service or not rented.image:
+        return
+    from outlast.catalog.images import find_image
+    from outlast.catalog.table import catalog
+    from outlast.google.connect import connect
+
+    try:
+        find_image(connect(world.environ), catalog(world.environ), rented.project, rented.image)
+    except NotFound:
+        raise NotFound(
+            f"the image of job `{job}` is gone: `{rented.image}`",
+            state="nothing was started, nothing is being spent",
+            hint=f"`outlast resume {job} --image FAMILY` goes on with another; `outlast image list` shows yours",
+        ) from None
+    except OutlastError:
+        return  # whoever may not look at images may still rent
 
 
 def differs(one: Machine, other: Machine) -> bool:

@@ -18,7 +18,7 @@ from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.launch import agent_for, index, launch_record, start, start_new
 from outlast.jobs.other_engine import check_goes, check_gone, with_image, workers_at
-from outlast.jobs.rent_again import differs, is_resized, machine_again, max_cost_again
+from outlast.jobs.rent_again import check_image, differs, is_resized, machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
 from outlast.jobs.sweep_money import again
 from outlast.jobs.sweep_parts import refuse_cell
@@ -113,19 +113,19 @@ def _check_sweep(job: Job, wanted: _Wanted) -> None:
 def _check_unchanged(world: World, job: Job, spec: Spec, head: Head, record: LaunchRecord, wanted: _Wanted) -> None:
     """A launch that is under way keeps what it began with; a resume that is typed again finds its own words in the record."""
     asked = {
-        "--checkpoint": wanted.checkpoint is not None and select(head, wanted.checkpoint).name != record.resume_from,
-        "ARGS": wanted.args is not None and wanted.args != (record.args if record.args is not None else spec.args),
-        "--max-run": wanted.max_run_seconds is not None
+        "`--checkpoint`": wanted.checkpoint is not None and select(head, wanted.checkpoint).name != record.resume_from,
+        "`ARGS`": wanted.args is not None and wanted.args != (record.args if record.args is not None else spec.args),
+        "`--max-run`": wanted.max_run_seconds is not None
         and not math.isclose(wanted.max_run_seconds, record.deadline_at - record.launched_at, abs_tol=0.001),
         "its image": "container" in wanted.changes,
-        "--max-cost": wanted.changes.get("max_cost_usd", record.max_cost_usd) != record.max_cost_usd,
+        "`--max-cost`": wanted.changes.get("max_cost_usd", record.max_cost_usd) != record.max_cost_usd,
         "its machine": bool(wanted.changes)
         and differs(machine_again(world, record, wanted.changes, job.home.url), record.machine),
     }
     changed = [name for name, is_other in asked.items() if is_other]
     if changed:
         raise UsageError(
-            f"job `{job.id}` has not ended: {' and '.join(f'`{name}`' for name in changed)} cannot change now",
+            f"job `{job.id}` has not ended: {' and '.join(changed)} cannot change now",
             state="it goes on as it was",
             hint=f"`outlast stop {job.id}`, then the same again",
         )
@@ -145,6 +145,8 @@ def _relaunch(world: World, job: Job, spec: Spec, at: HeadAt, wanted: _Wanted) -
     if on != previous.engine:
         check_goes(world, job.id, previous, on, resized=is_resized(changes))
     machine = machine_again(world, previous, changes, job.home.url)
+    if not changes.get("image"):
+        check_image(world, job.id, machine)
     if world.engine(on).capabilities.contained:
         machine = with_image(world, job, spec, previous, machine, at.head.bundle, changes.get("container"))
     elif "container" in changes:
