@@ -110,14 +110,14 @@ class Emulator:
         try:
             return self._serve(request)
         except ApiError as error:
-            return request.route.render(error)
+            return request.route.refusal(request, error)
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:  # the edge: one request
             if self._closed:
                 raise ConnectionError("the emulator ended") from error
             sys.stderr.write(f"bug in `{request.method_id}`: {request.verb} {request.path}\n{traceback.format_exc()}")
-            return request.route.render(ApiError(500, "backendError", "Backend Error"))
+            return request.route.refusal(request, ApiError(500, "backendError", "Backend Error"))
 
     def tick(self) -> None:
         """About once a second, from the server's loop."""

@@ -108,6 +108,11 @@ class Request:
             raise invalid(f"Invalid value for parameter `{name}`: `{word}`", location=name)
         return word in ("true", "1", "")
 
+    @property
+    def wants_media(self) -> bool:
+        """The bytes of an object, not what is known of it."""
+        return self.path.startswith("/download/") or self.query("alt") == "media"
+
     def text(self) -> bytes:
         """The whole body, which must be small."""
         pieces, size = [], 0

@@ -38,8 +38,15 @@ class Route:
     refine: Callable[[Request], str] | None = None
     """A better `method_id`, where the path alone does not say (the XML API's `?uploads`, `?uploadId=`)."""
     render: Callable[[ApiError], Response] = json_error
+    render_media: Callable[[ApiError], Response] | None = None
+    """For those who asked for bytes, where they are told otherwise than all the rest."""
     public: bool = False
     """Needs no permission: control surface, tokens."""
+
+    def refusal(self, request: Request, error: ApiError) -> Response:
+        if self.render_media is not None and request.wants_media:
+            return self.render_media(error)
+        return self.render(error)
 
 
 _Place = tuple[Route, tuple[str, ...]]

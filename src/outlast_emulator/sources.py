@@ -40,6 +40,7 @@ SOURCES: dict[str, dict[str, str]] = {
     "storage.objects.get": {
         "document": "preconditions, `alt=media`",
         "page": "ranges, decompression of stored gzip",
+        "report": "who asks for bytes is refused in plain words (seen by others with curl)",
         "guess": "404 or 412 for an absent object: switch `absent_condition_412`",
     },
     "storage.objects.list": {

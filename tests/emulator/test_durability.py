@@ -89,6 +89,7 @@ def test_a_resumable_upload_goes_on_after_sigkill(tmp_path: Path) -> None:
     with _process(tmp_path) as (emulator, _):
         asked = emulator.call("PUT", session, b"", {"content-range": f"bytes */{len(data)}"})
         assert (asked.status, asked.headers["range"]) == (308, f"bytes=0-{half - 1}")
+        assert emulator.call("PUT", session, b"", {"content-range": f"bytes */{len(data) + 1}"}).status == 400
         span = {"content-range": f"bytes {half}-{len(data) - 1}/{len(data)}"}
         ended = emulator.call("PUT", session, data[half:], span)
         assert ended.status == 200

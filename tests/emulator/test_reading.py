@@ -62,6 +62,22 @@ def test_head_answers_with_the_length_and_no_body(emulator: Running, bucket: str
         assert (answer.status, answer.headers["content-length"], answer.body) == (200, str(size), b"")
 
 
+def test_who_asks_for_bytes_is_refused_in_plain_words(emulator: Running, bucket: str) -> None:
+    emulator.put(bucket, "it", b"0123456789")
+    for path in (f"/storage/v1/b/{bucket}/o/a%26%3Cb?alt=media", f"/download/storage/v1/b/{bucket}/o/a%26%3Cb"):
+        answer = emulator.call("GET", path)
+        assert (answer.status, answer.body) == (404, f"No such object: {bucket}/a&&lt;b".encode())
+        assert answer.headers["content-type"] == "text/html; charset=UTF-8"
+    past = emulator.call("GET", f"/storage/v1/b/{bucket}/o/it?alt=media", headers={"range": "bytes=10-"})
+    assert (past.status, past.body) == (416, b"Request range not satisfiable")
+    assert past.headers["content-range"] == "bytes */10"
+    changed = emulator.get(bucket, "it", alt="media", ifGenerationMatch="7")
+    assert (changed.status, changed.body[:12]) == (412, b"At least one")
+    emulator.fault("storage.objects.get", "error", status=503)
+    assert emulator.get(bucket, "it", alt="media").body == b"Service Unavailable"
+    assert emulator.get(bucket, "absent").json()["error"]["errors"][0]["reason"] == "notFound"
+
+
 def test_an_older_generation_is_not_found(emulator: Running, bucket: str) -> None:
     old = emulator.put(bucket, "it", b"old").json()["generation"]
     new = emulator.put(bucket, "it", b"new").json()["generation"]

@@ -332,5 +332,21 @@ def test_nonsense_in_content_range_is_refused(emulator: Running, bucket: str, sp
     assert _put(emulator, _begin(emulator, bucket), b"data", span).status == 400
 
 
+@pytest.mark.parametrize("answered", [True, False], ids=["308", "cut"])
+def test_a_total_that_was_said_once_cannot_become_another(emulator: Running, bucket: str, answered: bool) -> None:
+    session, data, total = _begin(emulator, bucket), b"x" * BLOCK, 2 * BLOCK
+    if answered:
+        assert _put(emulator, session, data, f"0-{BLOCK - 1}/{total}").status == 308
+    else:  # the first request has all, and is cut
+        emulator.fault("storage.objects.insert", kind="cut", after_bytes=BLOCK + 1)
+        with pytest.raises((http.client.HTTPException, ConnectionError)):
+            _put(emulator, session, data * 2, f"0-{total - 1}/{total}")
+    for span in (f"{BLOCK}-{total}/{total + 1}", f"*/{total + 1}"):
+        refused = _put(emulator, session, b"x" * (BLOCK + 1) if span[0] != "*" else b"", span)
+        assert (refused.status, str(total) in refused.json()["error"]["message"]) == (400, True)
+    assert _put(emulator, session, b"", "*/*").headers["range"] == f"bytes=0-{BLOCK - 1}"
+    assert _put(emulator, session, data, f"{BLOCK}-{total - 1}/{total}").json()["size"] == str(total)
+
+
 def test_a_body_of_another_length_than_its_range_is_refused(emulator: Running, bucket: str) -> None:
     assert _put(emulator, _begin(emulator, bucket), b"data!", "0-3/4").status == 400

@@ -260,7 +260,7 @@ def _struck(request: Request, following: Operation, fault: Fault) -> Response:
         response = following(request)
     except ApiError as error:
         assert request.route is not None
-        response = request.route.render(error)
+        response = request.route.refusal(request, error)
     if fault.kind == "error_after":
         raise _error(fault)
     response.wire = WireFault(fault.kind, fault.after_bytes, fault.seconds)

@@ -13,6 +13,7 @@ from outlast_emulator.storage.json_copies import JsonCopies
 from outlast_emulator.storage.json_objects import JsonObjects
 from outlast_emulator.storage.json_upload import JsonUpload
 from outlast_emulator.storage.masks import cut
+from outlast_emulator.storage.media import media_error
 
 if TYPE_CHECKING:
     from outlast_emulator.emulator import Emulator
@@ -58,7 +59,8 @@ def routes(emulator: Emulator) -> Iterable[Route]:
         ),
     )
     for method_id, verb, template, operation, quick in table:
-        yield Route(method_id, verb, template, _masked(operation), quick)
+        render_media = media_error if method_id == "storage.objects.get" else None
+        yield Route(method_id, verb, template, _masked(operation), quick, render_media=render_media)
 
 
 def _masked(operation: Operation) -> Operation:

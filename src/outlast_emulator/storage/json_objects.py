@@ -43,7 +43,7 @@ class JsonObjects:
             return Response(304, headers={"etag": tag})
         if "if-match" in request.headers and not _names_tag(request.headers["if-match"], tag):
             raise ApiError(412, "conditionNotMet", "Precondition Failed", location="If-Match", location_type="header")
-        if request.query("alt") == "media" or request.path.startswith("/download/"):
+        if request.wants_media:
             return media.download(self._objects, stored, request)
         return answer(object_resource(stored, self._emulator.url), headers={"etag": tag})
 

@@ -14,6 +14,8 @@ from outlast_emulator.storage.objects import Objects
 from outlast_emulator.storage.resources import crc32c_text, etag, md5_text
 from outlast_emulator.storage.stored import Stored
 
+WORDS_TYPE = "text/html; charset=UTF-8"
+
 
 def download(objects: Objects, stored: Stored, request: Request) -> Response:
     headers = object_headers(stored)
@@ -40,6 +42,14 @@ def download(objects: Objects, stored: Stored, request: Request) -> Response:
         )
     headers["content-range"] = f"bytes {start}-{end - 1}/{stored.size}"
     return Response(206, objects.open(stored, start, end - start), headers)
+
+
+def media_error(error: ApiError) -> Response:
+    """Who asks for bytes is refused in plain words: what a JSON API's clients parse as JSON is the metadata alone."""
+    if error.status == 304:
+        return Response(304, headers=dict(error.headers))
+    text = error.message.replace("<", "&lt;")  # a browser that is shown it is to find no elements in a name
+    return Response(error.status, text.encode("utf-8", "replace"), {**error.headers, "content-type": WORDS_TYPE})
 
 
 def byte_range(header: str, size: int) -> tuple[int, int] | None:

@@ -47,6 +47,8 @@ def _append(emulator: Emulator, session: Session, request: Request, said: Conten
     if expected is not None and request.body.length not in (None, expected):
         raise _wrong_length(request.body.length or 0, expected, said)
     last = said.end is None or said.end == total
+    if total is not None and session.plan.total is None and "content-range" in request.headers:
+        emulator.storage.uploads.announce(session, total, keep=not last)
     multiple = max(1, emulator.switches.upload_persists_multiple)
     received = session.append(request.body, session.size - said.start, multiple, last=last)
     if getattr(request.body, "forgets", False):

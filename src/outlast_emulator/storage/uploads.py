@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     conditions: Conditions
     claims: Claims
     total: int | None
-    """Announced when the session began."""
+    """Announced when the session began, or by the first request that said it: from then on it is that."""
 
 
 class Session:
@@ -144,6 +144,13 @@ class Uploads:
                 self.cancel(session)
             raise ApiError(410, "uploadExpired", "The upload session has expired.")
         return session
+
+    def announce(self, session: Session, total: int, *, keep: bool) -> None:
+        """`keep`: more requests are to come, perhaps to another life of the emulator."""
+        session.plan = session.plan._replace(total=total)
+        if keep:
+            with self._database.write() as connection:
+                connection.execute("UPDATE uploads SET fields = ? WHERE id = ?", (json.dumps(session.plan), session.id))
 
     def complete(self, session: Session, generation: int) -> None:
         """Its content belongs to the object now; the session still answers how it ended."""
