@@ -27,7 +27,7 @@ def test_a_training_that_survives_is_exit_code_0_and_the_report_is_on_stdout(use
 
 def test_with_json_the_report_is_on_stderr_and_one_object_on_stdout(user: User) -> None:
     user.write("train.py", LOOP)
-    said = user.outlast("drill", "--kills", "3", "--steps", "60", "--json", "train.py")
+    said = user.outlast("drill", "train.py", "--kills", "3", "--steps", "60", "--json")
     assert said.code == 0, said.err
     assert list(said.json) == ["survived", "identical", "kills", "attempts", "steps_lost", "goodput", "problems"]
     assert said.json["survived"] is True and said.json["identical"] is True and said.json["problems"] == []
@@ -44,7 +44,7 @@ def test_too_short_is_exit_code_2_and_not_survived(user: User) -> None:
     ("line", "words"),
     [
         (["drill"], "no target"),
-        (["drill", "train.py", "--seed", "1"], "stands behind the target"),
+        (["drill", "train.py", "--seed", "1", "--lr", "2"], "outlast drill --seed 1 train.py -- --lr 2"),
         (["drill", "--kills", "0", "train.py"], "between 1 and 100"),
         (["drill", "--seed", "x", "train.py"], "between 0 and"),
         (["drill", "--tolerance", "-1", "train.py"], "at least 0"),

@@ -129,6 +129,9 @@ class Command(click.Command):
 class TargetCommand(Command):
     """`[OPTIONS] TARGET [-- ARGS]`: what stands behind `--` goes through untouched, as the parameter `args`."""
 
+    behind = False
+    """Whether options of outlast may stand behind the target too."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args in (["--help"], ["-h"]):
             return super().parse_args(ctx, args)
@@ -139,7 +142,7 @@ class TargetCommand(Command):
             if isinstance(parameter, click.Option)
             for option in (*parameter.opts, *parameter.secondary_opts)
         }
-        ours, theirs = CommandLine(self.name, takes_value, ctx.token_normalize_func).split(args)
+        ours, theirs = CommandLine(self.name, takes_value, ctx.token_normalize_func, behind=self.behind).split(args)
         ctx.params["args"] = tuple(theirs)
         return super().parse_args(ctx, ours)
 

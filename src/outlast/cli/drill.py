@@ -17,9 +17,13 @@ from outlast.errors import UsageError
 SEED_MAX = 2**32 - 1
 
 
+class DrillCommand(TargetCommand):
+    behind = True
+
+
 @click.command(
     "drill",
-    cls=TargetCommand,
+    cls=DrillCommand,
     short_help="Kill a training on purpose, and see whether it survives.",
     aliases=OLDER_NAMES,
 )

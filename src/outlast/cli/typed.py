@@ -45,10 +45,14 @@ class _NoDirectory(Exception):
 
 
 class CommandLine:
-    """`takes_value`: every option by its normal name (`--name`, `-l`), and whether a value follows it."""
+    """`takes_value`: every option by its normal name (`--name`, `-l`), and whether a value follows it. `behind`: options of outlast may
+    stand behind the target too."""
 
-    def __init__(self, command: str, takes_value: Mapping[str, bool], normalize: Callable[[str], str]) -> None:
+    def __init__(
+        self, command: str, takes_value: Mapping[str, bool], normalize: Callable[[str], str], *, behind: bool = False
+    ) -> None:
         self._command = command
+        self._behind = behind
         self._takes_value = takes_value
         self._normalize = normalize
 
@@ -70,6 +74,8 @@ class CommandLine:
         if target is not None and words[target].tokens[0].startswith("-"):
             return _flat(words), args  # an option that nobody knows: the parser answers with one that is like it
         if target is not None and len(words) > target + 1:
+            if self._behind and all(word.ours for word in words[target + 1 :]):
+                return _flat(words), args
             raise self._behind_target(words, target, args)
         if target is None and args:
             raise self._target_behind_dashes(words, args)
