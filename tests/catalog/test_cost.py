@@ -74,6 +74,8 @@ def test_a_job_ends_when_it_has_cost_what_it_may_and_goes_on_from_its_checkpoint
     shown = user.outlast("show", job.id, "--json").json
     assert shown["max_cost_usd"] == 0.55 and shown["cost_usd"] == status.cost_usd
     assert shown["usd_per_hour"] == USD_PER_HOUR
+    next_words = f"`outlast resume {job.id} --max-cost 37` goes on from step"
+    assert next_words in user.outlast("show", job.id).out, "what is said to be typed is not refused"
 
     for changes in ({}, {"max_cost_usd": 0.45}):
         with pytest.raises(UsageError, match=r"that it may cost") as raised:

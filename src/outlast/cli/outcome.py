@@ -50,7 +50,18 @@ def resume_words(status: Status) -> str:
         return f"`outlast resume {status.job}` goes on with what is not done"
     if not status.checkpoints:
         return ""
-    return f"`outlast resume {status.job}` goes on from step {max(one.step for one in status.checkpoints):,}"
+    step = max(one.step for one in status.checkpoints)
+    return f"`outlast resume {status.job}{_limit_words(status)}` goes on from step {step:,}"
+
+
+def _limit_words(status: Status) -> str:
+    """` --max-cost 20`, where the sum that it may cost is spent: without it a resume is refused."""
+    if status.launch.max_cost_usd is None:
+        return ""
+    from outlast.jobs.rent_again import raised_usd
+
+    raised = raised_usd(status.head, status.launch, status.now)
+    return f" --max-cost {raised}" if raised is not None else ""
 
 
 def _says_the_code_alone(status: Status) -> bool:

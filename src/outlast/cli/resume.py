@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.machine_words import hourly_words, machine_words
+from outlast.cli.machine_words import hourly_words, limit_words, machine_words
 from outlast.cli.options import MAX_RUN, home_option, job_argument, json_option
 from outlast.cli.rent_options import rent_changes, rent_options
 from outlast.cli.run import follow_to_end
@@ -108,7 +108,10 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         else f"Job `{found.id}` goes on"
     )
     record = found.folder.read_launch(head.launch)
-    say(f"  on `{record.engine}`: {machine_words(record.machine)}, {hourly_words(record.machine, record.workers)}")
+    hourly = hourly_words(record.machine, record.workers)
+    seconds = record.deadline_at - record.launched_at
+    limit = limit_words(record.machine, record.workers, seconds, record.max_cost_usd)
+    say(f"  on `{record.engine}`: {machine_words(record.machine)}, {hourly}, {limit}")
     say(f"  `outlast stop {found.id}` stops it")
     if sweep and not detach:
         return follow_sweep(world, found, as_json=as_json)

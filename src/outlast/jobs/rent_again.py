@@ -154,14 +154,21 @@ def max_cost_again(
     limit = given if given is not None else previous.max_cost_usd
     if limit is None:
         return None
-    rent = cost.rent_of(replace(previous, machine=machine, max_cost_usd=limit))
-    seconds = cost.work_seconds(head, rent, now, DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE)
-    if seconds is None or seconds > 0:
+    raised = raised_usd(head, replace(previous, machine=machine, max_cost_usd=limit), now)
+    if raised is None:
         return limit
     spent = cost.spent_usd(head, now)
-    raised = math.ceil(spent + max(limit, rent.usd_per_hour))
     raise UsageError(
         f"job `{job}` has cost ${spent:,.2f} of the ${limit:,.2f} that it may cost: what is left pays for no work",
         state="nothing was started, nothing is being spent",
         hint=f"`outlast resume {job} --max-cost {raised}`: what it has cost already counts",
     )
+
+
+def raised_usd(head: Head, launch: LaunchRecord, now: float) -> int | None:
+    """The limit under which it could go on, where what is left of its own pays for no work; None: it does, or there is none."""
+    rent = cost.rent_of(launch)
+    seconds = cost.work_seconds(head, rent, now, DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE)
+    if seconds is None or seconds > 0:
+        return None
+    return math.ceil(cost.spent_usd(head, now) + max(rent.max_cost_usd or 0.0, rent.usd_per_hour))
