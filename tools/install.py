@@ -25,6 +25,9 @@ REQUIREMENTS = ROOT / "requirements"
 GSUTIL = ROOT / "build" / "gsutil" / "bin" / "gsutil"
 """In an environment of its own: it insists on older versions of what other clients need."""
 
+CONDA = ROOT / "build" / "conda"
+"""A directory of packages, for a container's Python."""
+
 CENSUS = ROOT / "build" / "census"
 """The data that examples are tried with."""
 
@@ -55,6 +58,7 @@ def main(arguments: list[str]) -> int:
             install_debian()
             install_tests()
             install_gsutil()
+            install_conda()
             install_census()
         compile_sources()
     except subprocess.CalledProcessError as error:
@@ -108,6 +112,18 @@ def install_gsutil() -> None:
     pip("install", "--require-hashes", "-r", str(REQUIREMENTS / "gsutil.txt"), python=home / "bin" / "python")
     stamp.write()
     print(f"Installed gsutil in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+
+
+def install_conda() -> None:
+    """Nothing but what its file names: the package that it is part of asks for fifty others."""
+    begun = time.monotonic()
+    stamp = Stamp(CONDA / "installed", [REQUIREMENTS / "conda.txt"])
+    if stamp.is_current():
+        return
+    shutil.rmtree(CONDA, ignore_errors=True)
+    pip("install", "--no-deps", "--require-hashes", "-r", str(REQUIREMENTS / "conda.txt"), "--target", str(CONDA))
+    stamp.write()
+    print(f"Installed conda in {time.monotonic() - begun:.1f} s", file=sys.stderr)
 
 
 def install_census() -> None:

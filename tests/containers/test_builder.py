@@ -15,6 +15,7 @@ from outlast.container.reference import parse_reference
 from outlast.errors import OutlastError
 from outlast_emulator.testing import running
 from tests.cli.user import User
+from tests.containers import real_conda
 from tests.containers.cloud_build_server import cloud_build
 from tests.containers.conftest import only_programs, run_image
 from tests.containers.registry_server import Server
@@ -33,15 +34,6 @@ APT = """\
 mkdir -p /var/lib/installed
 for word in "$@"; do case $word in -*|install|update) ;; *) echo "$word" > /var/lib/installed/$word ;; esac; done
 """
-CONDA = """\
-#!/bin/sh
-[ "$*" = "clean --all --yes" ] && exit 0
-[ "$*" = "env create --quiet --prefix /opt/conda/envs/outlast --file $7" ] || exit 2
-case $7 in */environment.yml) cat "$7" > /opt/asked ;; *) exit 3 ;; esac
-mkdir -p /opt/conda/envs/outlast/bin
-printf '#!/bin/sh\\necho of conda\\n' > /opt/conda/envs/outlast/bin/conda-tool
-chmod 755 /opt/conda/envs/outlast/bin/conda-tool
-"""
 
 
 @pytest.fixture
@@ -56,6 +48,7 @@ def test_a_dockerfile_is_built_once_and_the_code_is_on_top_of_it(
 ) -> None:
     """By buildah; the tests below take podman, which comes first."""
     project.write("Dockerfile", DOCKERFILE)
+    project.write("environment.yml", "dependencies: [tool]\n")
     only_programs(project, "buildah")
     options = ("container", "build", "train.py", "--dockerfile", "Dockerfile", "--json")
 
@@ -64,6 +57,7 @@ def test_a_dockerfile_is_built_once_and_the_code_is_on_top_of_it(
 
     assert first.code == 0, first.err
     assert ", built just now" in first.err
+    assert "`--conda environment.yml` begins with it" in first.err
     assert ", built just now" not in again.err
     assert again.json["image"] == first.json["image"]
     said = run_image(podman_env, first.json["image"], "cat", "/made", "/opt/declared.txt", "train.py")
@@ -72,28 +66,19 @@ def test_a_dockerfile_is_built_once_and_the_code_is_on_top_of_it(
 
 
 def test_debian_packages_and_conda_environments_are_installed_by_the_builder(
-    project: User, podman_env: dict[str, str], base: str, registry: Server
+    project: User, podman_env: dict[str, str], registry: Server, tmp_path: Path
 ) -> None:
-    """The commands that install stand in a base image; what they are asked for is what they note down."""
-    project.write("apt-get", APT)
-    project.write("conda", CONDA)
-    project.write(
-        "Dockerfile",
-        "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY apt-get conda /usr/bin/\nRUN chmod 755 /usr/bin/apt-get /usr/bin/conda\n",
-    )
-    project.write("environment.yml", "dependencies: [conda-tool]\n")
-    with_both = project.outlast("container", "build", "--dockerfile", "Dockerfile", "--name", "both", "--json")
-    assert with_both.code == 0, with_both.err
-    assert "`--conda environment.yml` begins with it" in with_both.err
+    """By a real conda, from a channel in the base image; what stands in there for `apt-get` notes down what it is asked for."""
+    base = real_conda.push(registry, "library/with-conda:1", {"apt-get": APT}, tmp_path / "layout")
+    project.write("environment.yml", real_conda.environment("conda-tool"))
+    options = ("--base-image", base, "--conda", "environment.yml", "--apt", "zip", "--apt", "curl")
 
-    options = ("--base-image", with_both.json["image"], "--conda", "environment.yml", "--apt", "zip", "--apt", "curl")
     said = project.outlast("container", "build", *options, "--json")
 
     assert said.code == 0, said.err
     assert "begins with it" not in said.err
-    assert run_image(
-        podman_env, said.json["image"], "sh", "-c", "ls /var/lib/installed; conda-tool; cat /opt/asked"
-    ) == ("curl\nzip\nof conda\ndependencies: [conda-tool]\n")
+    ran = run_image(podman_env, said.json["image"], "sh", "-c", "ls /var/lib/installed; conda-tool")
+    assert ran == "curl\nzip\nof conda\n"
 
 
 def test_a_job_here_begins_with_what_a_builder_made_without_any_registry(project: User, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.project.project_files import ROOT
 from tools import install
 
-PINNED = ["build", "tool", "test", "gsutil"]
+PINNED = ["build", "tool", "test", "gsutil", "conda"]
 
 
 @pytest.mark.parametrize("name", PINNED)
