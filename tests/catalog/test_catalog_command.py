@@ -97,6 +97,10 @@ def test_the_usual_region_is_the_one_that_is_set(user: User) -> None:
 def test_images_say_what_they_are_booted_for(user: User) -> None:
     found = {one["family"]: one["boots"] for one in rows(user, "images")}
     assert found["debian-12"] == ["none"] and "L4" in found["common-cu129-ubuntu-2204-nvidia-580"]
+    said = user.outlast("catalog", "images", "--gpus", "2xL4", "--region", "us-east4", "--json")
+    assert [one["family"] for one in said.json["rows"]] == ["common-cu129-ubuntu-2204-nvidia-580"]
+    assert "note: images are the same in every region" in said.err
+    assert user.outlast("catalog", "images", "--gpus", "v5e").code == 2
 
 
 def test_a_person_is_told_the_date_the_age_and_what_is_an_estimate(user: User) -> None:

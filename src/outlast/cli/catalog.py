@@ -83,7 +83,7 @@ def _print(found: Listed) -> None:
 def _words(found: Listed) -> str:
     document: dict[str, Any] = found.document
     rows = count(len(found.rows), NOUNS[found.view]).replace("familys", "families")
-    if found.view == "images":
+    if found.view in ("images", "zones"):  # without prices
         return f"{rows}, as of {document['dated']}"
     whose = "as Google lists them" if document["refreshed"] else "as they ship with outlast"
     estimates = "; `~`: an estimate" if any(row.get("estimated") for row in found.rows) else ""

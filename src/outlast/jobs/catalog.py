@@ -80,8 +80,6 @@ def listed(world: World, asked: Asked) -> Listed:
 def _rows(
     world: World, known: Catalog, asked: Asked, wanted: Gpu | Tpu | None, count: int, notes: list[str]
 ) -> tuple[list[dict[str, Any]], str]:
-    if asked.kind == "images":
-        return [_plain(one) for one in listing.images(known)], "images"
     if asked.kind == "gpus":
         rows = [_plain(one) for one in listing.accelerators(known, asked.region, wanted, count)]
         if not rows and wanted is not None:
@@ -92,6 +90,11 @@ def _rows(
             f"{wanted.name} is a TPU, which comes with machines of its own",
             hint=f"`outlast catalog gpus --gpus {wanted.name}` says where it is, and for how much",
         )
+    if asked.kind == "images":
+        if asked.region:
+            notes.append("images are the same in every region: `--region` changes nothing here")
+        found = [one for one in listing.images(known) if wanted is None or wanted.name in one.boots]
+        return [_plain(one) for one in found], "images"
     if asked.kind == "machines":
         region = asked.region or _usual_region(world)
         rows = [_plain(one) for one in listing.machines(known, region, wanted, count)]
