@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
 
 from outlast.engines.compute.lost import LIFE_SECONDS_MAX, Lost, lost_at_end, lost_before
+from outlast.folder.cost import BOOT_SECONDS
 from outlast.google.connect import connect
+from outlast.jobs.asked import Asked
+from outlast.jobs.look import look
+from outlast.jobs.plan import plan
+from outlast.jobs.stop import stop
+from outlast.jobs.submit import carry_out
+from outlast.jobs.world import system_world
 from outlast_emulator.testing import Running
+from tests.compute.records import RUNNER
+from tests.waiting import until
 
 HOME, BOOTS = "gs://boots/some/place", "jobs/one/launches/000001/boots/"
 
@@ -51,3 +64,42 @@ def test_at_the_end_of_a_launch_all_ranks_count_and_what_cannot_be_read_does_not
     found = lost_at_end(connect(), HOME, BOOTS)
     assert found.machines == 2 and 0 <= found.seconds - (30 + 60) <= 2 * since(began_at)
     assert lost_at_end(connect(), "gs://no-such-bucket", BOOTS) == Lost()
+
+
+def test_one_that_is_still_there_at_the_end_without_a_word_has_lived_until_then(emulator: Running) -> None:
+    emulator.make_bucket("boots")
+    leave(emulator, 0, "0-1", "0-1-up", "1-1")
+    leave(emulator, 30, "1-1-log", "0-2")
+    made = emulator.get("boots", f"some/place/{BOOTS}0-2").json()["timeCreated"]
+    began_at = datetime.fromisoformat(made.replace("Z", "+00:00")).timestamp()
+    gone, there = lost_at_end(connect(), HOME, BOOTS), lost_at_end(connect(), HOME, BOOTS, began_at + 600)
+    assert gone.machines == there.machines == 2
+    assert there.seconds - gone.seconds == pytest.approx(600, abs=0.01)
+    late = lost_at_end(connect(), HOME, BOOTS, began_at + 10 * LIFE_SECONDS_MAX)
+    assert late.seconds - gone.seconds == pytest.approx(LIFE_SECONDS_MAX, abs=0.01)
+
+
+@pytest.mark.parametrize("grace_seconds", [0.0, 60.0], ids=["past-its-grace", "within-it"])
+def test_a_job_that_is_stopped_while_its_machine_does_not_come_up_has_paid_for_it(
+    emulator: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grace_seconds: float
+) -> None:
+    emulator.switch(machines=False)
+    emulator.make_bucket("boots")
+    emulator.call(
+        "POST",
+        "/_emulator/apis",
+        {"enabled": ["storage.googleapis.com", "compute.googleapis.com", "iam.googleapis.com"]},
+    )
+    emulator.call("POST", "/_emulator/iam/service-accounts", RUNNER)
+    for name, value in {**emulator.variables, "OUTLAST_DIR": str(tmp_path / "outlast")}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "train.py").write_text("pass")
+    monkeypatch.chdir(tmp_path)
+    world = system_world()
+    asked = Asked(target="train.py", directory=str(tmp_path), on="compute", home="gs://boots")
+    job = carry_out(world, plan(world, asked)).job
+    until(lambda: look(world, job).state == "starting")
+    assert emulator.put("boots", f"jobs/{job.id}/launches/000001/boots/0-1", b"").status == 200
+    stopped = stop(world, job, grace_seconds=grace_seconds)
+    assert stopped.state == "stopped" and not stopped.attempts
+    assert stopped.cost_usd >= round(BOOT_SECONDS * stopped.launch.usd_per_hour / 3600, 4) > 0

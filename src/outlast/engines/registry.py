@@ -128,17 +128,21 @@ COMPLAINTS: Mapping[str, Callable[[Launch, Mapping[str, str], Clock], str]] = {
 """What machines that are up and do nothing say of it, for those engines whose machines can tell without a home."""
 
 
-def _compute_lost(launch: Launch, environ: Mapping[str, str], clock: Clock) -> tuple[int, float]:
+def _compute_lost(
+    launch: Launch, environ: Mapping[str, str], clock: Clock, there_until: float | None
+) -> tuple[int, float]:
     from outlast.engines.compute.engine import ComputeEngine
 
-    found = ComputeEngine(clock, environ).lost(launch)
+    found = ComputeEngine(clock, environ).lost(launch, there_until)
     return found.machines, found.seconds
 
 
-LOST: Mapping[str, Callable[[Launch, Mapping[str, str], Clock], tuple[int, float]]] = {
+LOST: Mapping[str, Callable[[Launch, Mapping[str, str], Clock, float | None], tuple[int, float]]] = {
     "compute": _compute_lost,
 }
-"""How many machines of a launch never came up until its end, after the last that did, and how long they have lived together."""
+"""How many machines of a launch never came up until its end, after the last that did, and how long they have lived together.
+
+Last argument: the time until which the newest of them were still there; None: they were gone."""
 
 
 def _vertex_made(engine: Engine, launch: Launch) -> tuple[Resource, ...]:

@@ -89,17 +89,17 @@ def _mend(
     final: Head | None = None
     if now > record.deadline_at + late:
         final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
-        final = _with_lost(world, job, spec, record, final)
+        final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.BOOT_FAILED:
         final = life.final(at.head, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
-        final = _with_lost(world, job, spec, record, final, silent=True)
+        final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.REFUSED:
         why = f"no machine can be had {launch_state.why}"
         final = life.final(at.head, State.FAILED, now, reason=why, refused=True)
     elif stopping and (
         launch_state.condition in (Condition.ABSENT, Condition.WAITING) or not _trains(job, record, at.head)
     ):
-        final = _with_lost(world, job, spec, record, life.final(at.head, State.STOPPED, now))
+        final = with_lost(world, job, spec, record, life.final(at.head, State.STOPPED, now), launch_state)
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
     if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:
@@ -120,14 +120,15 @@ def _mend(
     return at, launch_state
 
 
-def _with_lost(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head, *, silent: bool = False) -> Head:
-    """With what its machines have cost that never came up, after the last that did. `silent`: there were some, even if the home knows of
-    none."""
+def with_lost(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head, found: LaunchState) -> Head:
+    """An end with what its machines have cost that never came up, after the last that did. `found`: the launch just before it."""
     count = LOST.get(record.engine)
     if count is None:
         return head
-    machines, seconds = count(as_launch(job, record, spec), world.environ, world.clock)
-    if not machines and silent:
+    there = found.condition in (Condition.STARTING, Condition.RUNNING)
+    there_until = head.ended_at if there else None
+    machines, seconds = count(as_launch(job, record, spec), world.environ, world.clock, there_until)
+    if not machines and found.condition is Condition.BOOT_FAILED:  # the home may know nothing of them
         machines = record.workers
         seconds = machines * min(LOST_SECONDS_MAX, max(0.0, (head.ended_at or 0.0) - record.launched_at))
     return life.counted(head, record.id, cost.lost_usd(record, machines, seconds)) if machines else head

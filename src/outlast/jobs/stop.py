@@ -7,7 +7,7 @@ from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord, Request, State
 from outlast.jobs.job import Job, as_launch
-from outlast.jobs.look import end, look
+from outlast.jobs.look import end, look, with_lost
 from outlast.jobs.secrets import forget
 from outlast.jobs.sweep_parts import refuse_cell
 from outlast.jobs.world import World
@@ -58,7 +58,9 @@ def _wait(world: World, job: Job, asked: Head, grace_seconds: float) -> None:
         at = job.folder.existing_head()
         if at.head.state.final or at.head.launch_id != asked.launch_id:
             return
-        end(world, job, spec, record, at, life.final(at.head, State.STOPPED, job.folder.store.now()))
+        found = world.engine(record.engine).state(as_launch(job, record, spec))
+        final = life.final(at.head, State.STOPPED, job.folder.store.now())
+        end(world, job, spec, record, at, with_lost(world, job, spec, record, final, found))
 
 
 def _stop_engine(world: World, job: Job) -> None:

@@ -136,9 +136,9 @@ class ComputeEngine:
         with told(_doing(group)):
             return complaint(group, self.transport)
 
-    def lost(self, launch: Launch) -> Lost:
-        """Machines of a launch that is over after which nobody came up."""
-        return lost_at_end(self.transport, launch.home, launch.boots)
+    def lost(self, launch: Launch, there_until: float | None = None) -> Lost:
+        """Machines of a launch that is over after which nobody came up. `there_until`: when its end found some of them still there."""
+        return lost_at_end(self.transport, launch.home, launch.boots, there_until)
 
     # People.
 

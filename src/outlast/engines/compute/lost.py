@@ -32,11 +32,11 @@ def lost_before(transport: Transport, home: str, prefix: str, rank: int, boot: i
         return Lost()
 
 
-def lost_at_end(transport: Transport, home: str, prefix: str) -> Lost:
-    """Of all ranks: those after which nobody came up."""
+def lost_at_end(transport: Transport, home: str, prefix: str, there_until: float | None = None) -> Lost:
+    """Of all ranks: those after which nobody came up. `there_until`: until then lived the last of them, which have said no last word."""
     try:
         reader = _Reader(transport, bucket_of(home), prefix)
-        each = [reader.before(rank, newest + 1) for rank, newest in reader.boots.newest.items()]
+        each = [reader.before(rank, newest + 1, there_until) for rank, newest in reader.boots.newest.items()]
     except (ApiError, NoAnswer, OutlastError):
         return Lost()
     return Lost(sum(one.machines for one in each), sum(one.seconds for one in each))
@@ -48,9 +48,9 @@ class _Reader:
         self._begins = bucket.object(prefix)
         self.boots = read_boots(self._client, bucket, prefix)
 
-    def before(self, rank: int, boot: int) -> Lost:
+    def before(self, rank: int, boot: int, there_until: float | None = None) -> Lost:
         machines, seconds = 0, 0.0
-        next_at = self._made_at(f"{rank}-{boot}")
+        next_at = self._made_at(f"{rank}-{boot}") or there_until
         for number in range(boot - 1, 0, -1):
             if (rank, number) in self.boots.up:
                 break
