@@ -17,7 +17,7 @@ from outlast.jobs.dismiss import dismiss_idle
 from outlast.jobs.elsewhere import is_elsewhere, state_elsewhere
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.launch import start
-from outlast.jobs.move import WAIT_SECONDS, move, next_region
+from outlast.jobs.move import WAIT_SECONDS, move, next_region, with_next_region
 from outlast.jobs.secrets import forget
 from outlast.jobs.see_off import FORGOTTEN_SECONDS, end_what_is_left
 from outlast.jobs.world import World
@@ -117,7 +117,7 @@ def _mend(
             return at, LaunchState(Condition.WAITING, error.message)
         launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
         at = job.folder.existing_head()
-    return at, launch_state
+    return at, with_next_region(spec, record, launch_state)
 
 
 def with_lost(world: World, job: Job, spec: Spec, record: LaunchRecord, head: Head, found: LaunchState) -> Head:

@@ -5,6 +5,8 @@ Machines wait inside their region, whoever sleeps meanwhile; lists of regions ar
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from outlast.engines.engine import LaunchState
 from outlast.folder import life
 from outlast.folder.folder import HeadAt
@@ -21,12 +23,23 @@ WAIT_SECONDS = 180.0
 
 def next_region(spec: Spec, record: LaunchRecord, state: LaunchState, now: float) -> str:
     """Where it should go; empty: it stays."""
-    if spec.machine.rented is None or record.machine.rented is None or not state.lacks_capacity:
+    return _after(spec, record) if state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS else ""
+
+
+def with_next_region(spec: Spec, record: LaunchRecord, state: LaunchState) -> LaunchState:
+    """What it waits for, and where it goes on if that does not come: nobody moves it while nobody looks."""
+    region = _after(spec, record) if state.lacks_capacity else ""
+    minutes = f"{WAIT_SECONDS / 60:.0f} min"
+    words = f"{state.why}; after {minutes} of that, whoever looks moves it to `{region}`"
+    return replace(state, why=words) if region else state
+
+
+def _after(spec: Spec, record: LaunchRecord) -> str:
+    """The region behind the one that it is in, in the order in which they were asked for."""
+    if spec.machine.rented is None or record.machine.rented is None:
         return ""
     if record.engine != spec.engine:
         return ""  # somebody has moved it here from another one, whose regions are of another machine
-    if now - record.launched_at < WAIT_SECONDS:
-        return ""
     regions = spec.machine.rented.regions
     here = record.machine.rented.regions[0]
     after = regions[regions.index(here) + 1 :] if here in regions else ()
