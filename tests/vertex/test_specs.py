@@ -6,7 +6,8 @@ import gzip
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given
@@ -20,13 +21,20 @@ from outlast.engines.engine import Launch
 from outlast.engines.vertex import bodies, names
 from outlast.engines.vertex.told import rank_in
 from outlast.errors import UsageError
+from outlast.jobs.asked import Asked
+from outlast.jobs.contain import named_by_code
+from outlast.jobs.containers import repository_for
 from outlast.jobs.quote_contained import quoted_contained
+from outlast.spec.containing import Containing
 from outlast.spec.machine import parse_gpus
 from outlast.spec.managing import Managing, check_tensorboard
 from outlast.spec.spec import Machine, Pool, Rented
 from outlast_emulator.discovery import document
 from outlast_emulator.discovery.validate import Checker
 from outlast_emulator.switches import Switches
+
+if TYPE_CHECKING:
+    from outlast.jobs.world import World
 
 KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 VALUE = re.compile(r"[a-z0-9_-]{0,63}")
@@ -144,6 +152,22 @@ def custom_job(rented: Rented, *, gpus: int = 1, workers: int = 1) -> dict[str, 
 )
 def test_requests_are_valid_by_the_discovery_document(rented: Rented) -> None:
     Checker(Switches()).body("aiplatform.projects.locations.customJobs.create", custom_job(rented))
+
+
+@pytest.mark.parametrize(
+    ("git", "name"),
+    [
+        ("https://example.org/ann/Census.git@v1.2", "census"),
+        ("https://example.org/ann/census@v1.3:models/one", "census-models-one"),
+        ("git@example.org:ann/census", "census"),
+        ("git@example.org:census.git", "census"),
+        ("", "work"),
+    ],
+)
+def test_an_image_is_called_as_its_code_whatever_the_job_is_called(git: str, name: str) -> None:
+    asked = Asked(target="train.py", name="job-17", git=git, container=Containing(registry="example.org/images"))
+    found = repository_for(cast("World", None), named_by_code(asked), Path("/home/ann/work"))
+    assert found.path == f"images/{name}"
 
 
 def test_every_gpu_of_the_catalog_has_googles_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,8 @@ def test_a_module_is_run_its_arguments_are_labels_and_it_says_where_to_look(some
     (job,) = [one for one in trainer.custom_jobs() if one["labels"].get("job_name") == "my-job"]
     assert job["labels"]["epochs"] == "2" and job["labels"]["job_name"] == "my-job"
     assert job["state"] == "JOB_STATE_SUCCEEDED" and job["jobSpec"]["serviceAccount"] == RUNNER
+    (pool,) = job["jobSpec"]["workerPoolSpecs"]
+    assert "/outlast/work@sha256:" in pool["containerSpec"]["imageUri"], "called as the directory, and not as the job"
     number = job["name"].rpartition("/")[2]
     assert f"console.cloud.google.com/vertex-ai/locations/{REGION}/training/{number}" in said.err
     assert f"gcloud ai custom-jobs stream-logs {number} --region={REGION}" in said.err
@@ -223,6 +226,13 @@ def test_a_dry_run_prints_every_custom_job_and_pushes_nothing(somebody: User, tr
     assert made(trainer) == before
     listed = json.loads(trainer.emulator.call("GET", f"/storage/v1/b/{trainer.bucket}/o").body)
     assert listed.get("items", []) == []
+
+
+def test_a_price_of_pools_is_the_sum_of_its_parts(somebody: User) -> None:
+    said = typed(somebody, "outlast run --on vertex --scale_tier STANDARD_1 --dry_run trainer.train").out
+    parts = [float(one) for one in re.findall(r"^  \w+: ([0-9.]+) USD an hour", said, flags=re.MULTILINE)]
+    (whole,) = re.findall(r"; \$([0-9.]+) per hour", said)
+    assert sum(parts) == pytest.approx(float(whole), abs=0.006)
 
 
 def test_as_many_custom_jobs_as_vertex_has_quota_for_and_doctor_tells(somebody: User, trainer: Trainer) -> None:

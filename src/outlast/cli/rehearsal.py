@@ -199,9 +199,9 @@ def _print_launch(spec: Spec, launch: Launch) -> None:
         put(f"  it {line}")
     listed = prices(launch.machine)
     as_of = listed.pop("as_of", "")
-    for part, usd in listed.items():
+    for part, usd in listed.items():  # of all machines together, as the price above
         guess = ", an estimate" if part in estimated(launch.machine) else ""
-        put(f"  {part}: {usd:.4f} USD an hour, by the list of {as_of}{guess}")
+        put(f"  {part}: {usd * launch.workers:.4f} USD an hour, by the list of {as_of}{guess}")
     put(f"  {limit_words(launch.machine, launch.workers, spec.max_run_seconds, spec.max_cost_usd)}")
     for one in resources_of(spec.engine, launch):
         put(f"make {one.kind} {one.name} in {one.place}")

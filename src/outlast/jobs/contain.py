@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,9 +37,21 @@ def contain(
     if not engine.capabilities.contained or rented is None:
         return spec, None
     bucket_of(store.url)  # a home that containers cannot reach is refused before anything is built
-    image = image_of(world, asked, rented, store, directory, packed, equipment, on_progress, engine=engine)
+    asking = named_by_code(asked)
+    image = image_of(world, asking, rented, store, directory, packed, equipment, on_progress, engine=engine)
     machine = replace(spec.machine, rented=replace(rented, image=image.reference))
     return replace(spec, machine=machine, workers=workers_of(machine, spec.workers)), image
+
+
+def named_by_code(asked: Asked) -> Asked:
+    """A job's name is not its image's: to a registry each name is another place, and all layers would be pushed there again."""
+    if not asked.git:
+        return replace(asked, name="")
+    from outlast.spec.git_source import parse_git
+
+    source = parse_git(asked.git, Path(asked.directory).absolute())
+    repository = re.split("[/:]", source.url.rstrip("/").removesuffix(".git"))[-1]
+    return replace(asked, name=f"{repository} {source.below}")
 
 
 def image_of(

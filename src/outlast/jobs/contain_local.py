@@ -12,6 +12,7 @@ from outlast.container.oci_layout import OciLayout
 from outlast.container.reference import parse_reference
 from outlast.container.runtime import find_runtime, load_command, load_image, runtime_variables
 from outlast.errors import UsageError
+from outlast.jobs.contain import named_by_code
 from outlast.jobs.container_build import Inside
 from outlast.jobs.containers import Image, base_for, image_for, platform_of
 from outlast.spec.spec import Container
@@ -68,7 +69,7 @@ def contain_here(
     if world.dry:
         what = f"`{asking.image_tag}`" if asking.image_tag else f"an image on `{base_for(world, asked, equipment)}`"
         return Container("not built", runtime, (), asking.args, environ), Image(what)
-    make = partial(image_for, world, asked, store, directory, packed, equipment, on_progress=on_progress)
+    make = partial(image_for, world, named_by_code(asked), store, directory, packed, equipment, on_progress=on_progress)
     if asking.image_tag or asking.registry:
         image = make(runtime=runtime, platform=platform_of(PLATFORM))
         return Container(
