@@ -115,6 +115,7 @@ def test_without_quota_it_stops_and_names_quota_region_and_limit(renter: Renter,
     print(said)
     assert said.code == 5, said
     assert "CPUS" in said.err and "us-central1" in said.err and "1.0" in said.err
+    assert "`outlast doctor --on compute`" in said.err and "`outlast resume one` begins it" in said.err
     shown = renter.shown("one")
     assert shown["state"] == "failed"
     renter.wait_until_nothing_is_paid_for()

@@ -48,6 +48,9 @@ def resume_words(status: Status) -> str:
         return ""
     if status.spec.cells is not None:
         return f"`outlast resume {status.job}` goes on with what is not done"
+    if not status.checkpoints and status.head.refused:
+        doctor = f"`outlast doctor --on {status.launch.engine}` shows what may be had"
+        return f"{doctor}; `outlast resume {status.job}` begins it then, with `--region REGION` elsewhere"
     if not status.checkpoints:
         return ""
     step = max(one.step for one in status.checkpoints)
