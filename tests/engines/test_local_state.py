@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -160,3 +161,12 @@ def test_many_may_wait_and_the_state_of_each_is_found_at_once(place: Place, monk
     engine.stop(launches[-1])
     engine.stop(first)
     until(lambda: not os.listdir(local_dir(place).launches), "all are gone")
+
+
+def test_a_machine_whose_agent_does_not_stay_says_why_in_the_agents_last_words(place: Place) -> None:
+    engine, launch = start_running(place, "ail")
+    until(lambda: "without an agent that stays" in engine.state(launch).why, "it says so")
+    why = engine.state(launch).why
+    assert os.strerror(errno.EIO) in why and str(machine_of(place, launch).log) in why
+    assert machine_of(place, launch).init_process(), "and the machine lives"
+    engine.stop(launch)

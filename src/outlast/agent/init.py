@@ -250,9 +250,17 @@ class Init:
         delay = AGENT_BACKOFF_SECONDS[min(self._agent_losses, len(AGENT_BACKOFF_SECONDS) - 1)]
         self._say(f"the agent ended with {code}; the next one starts in {delay:.1f} s")
         self._agent_losses += 1
+        self._tell_losses(now)
         self._agent_due_at = now + delay
         self._start_trainer()  # its last order may have come without the byte
         self._mind_agent()
+
+    def _tell_losses(self, now: float) -> None:
+        """For whoever looks at the job: nobody but an agent can say anything in its home."""
+        try:
+            files.put_json(self.paths.losses, {"losses": self._agent_losses, "at_monotonic": now})
+        except OSError:
+            pass  # a full disk: the machine goes on without these words
 
     # Trainer.
 
@@ -340,8 +348,8 @@ class Init:
     def _kill(self, pid: int) -> None:
         try:
             os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
+        except (ProcessLookupError, PermissionError):
+            return  # gone, or another user's by its own rights (`sudo`): the machine goes on
 
     def _reap(self) -> None:
         known = [one.pid for one in (self._agent, self._trainer) if one is not None]

@@ -69,6 +69,9 @@ def list_all(
         )
     for url, why in world.away.items():
         say(f"home `{shown(url)}` could not be read: {shown(why)}")
+    for one in jobs if world.ailing else ():
+        if one.job in world.ailing:
+            say(f"{one.job} is running, {shown(world.ailing[one.job])}")
     if as_json:
         put_raw(one.raw for one in (jobs[:limit] if limit else jobs))
     elif jobs:

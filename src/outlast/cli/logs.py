@@ -10,11 +10,13 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.edge import note
 from outlast.cli.options import NUMBER, cell_argument, home_option, job_argument, json_option, whole
+from outlast.cli.terminal import say, shown
 from outlast.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
     from outlast.jobs.job import Job
     from outlast.jobs.world import World
+    from outlast.results.status import Status
 
 
 @click.command("logs", cls=Command, short_help="Print a job's log, across its attempts.")
@@ -92,7 +94,7 @@ def command(
             return left
         show_provider_log(world, found, as_json=as_json)
         return look(world, found).outcome_code
-    freshen(world, found)
+    answered = freshen(world, found)
     to: display.Display = (
         display.JsonDisplay() if as_json else display.display(sys.stdout, workers=found.spec().workers)
     )
@@ -100,7 +102,15 @@ def command(
         to = last_lines(found, attempt, lines, to)
     display.show_all(read_log(found.folder, attempt=attempt), to)
     show_provider_log(world, found, as_json=as_json)
+    if not answered:
+        _say_what_it_lacks(look(world, found))
     return EXIT_DONE
+
+
+def _say_what_it_lacks(status: Status) -> None:
+    """Nobody answers for it: the log may be older than it seems."""
+    if not status.final and status.why:
+        say(f"{status.job} is {status.state}, {shown(status.why)}")
 
 
 def _print_sweep(

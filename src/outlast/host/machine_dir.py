@@ -101,6 +101,11 @@ class MachineDir:
         return self.path / "notice.json"
 
     @cached_property
+    def losses(self) -> Path:
+        """`{"losses": count, "at_monotonic": seconds}`: so many agents in a row did not stay, the last one until then."""
+        return self.path / "losses.json"
+
+    @cached_property
     def note(self) -> Path:
         return self.path / "note"
 

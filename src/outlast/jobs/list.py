@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, U
 from outlast.jobs.job_names import NAMES_MAX, keep_cells, keep_names
 from outlast.jobs.remembered import Listed, Remembered, Row, listed
 from outlast.jobs.world import World
+from outlast.pattern import pattern
 from outlast.spec.progress import OnProgress, silent
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
 YOUNG_SECONDS = 300.0
 ENDED = frozenset((*FINAL_STATES, "damaged"))
 _SWEEP = b'"total": '
-_NO_LABELS = re.compile(rb'"labels": ?\{\}')
+_NO_LABELS = pattern(rb'"labels": ?\{\}')
 
 
 def list_jobs(
@@ -111,11 +111,14 @@ def _row(world: World, home: Home, indexed: Indexed) -> Row:
 
     job = Job.of(home, indexed.job)
     try:
-        return with_cells(job.folder, look(world, job)).row()
+        status = with_cells(job.folder, look(world, job))
     except (NotFound, KeyMissing):
         return _half(job, indexed, "submitted", "the submit was never completed")
     except (Damaged, NewerFormat, Denied, UsageError) as error:
         return _half(job, indexed, "damaged", error.message)
+    if status.state == "running" and status.why:
+        world.ailing[status.job] = status.why
+    return status.row()
 
 
 def _is_young(row: Row, now: float) -> bool:

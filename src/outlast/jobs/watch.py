@@ -75,21 +75,23 @@ def _wait_for_end(world: World, job: Job, seconds: float) -> None:
         world.clock.sleep(job.folder.store.poll_seconds)
 
 
-def freshen(world: World, job: Job) -> None:
-    """Has the owner of a running job write down where it is, so that what is read next is of now. One that is away is not waited for."""
+def freshen(world: World, job: Job) -> bool:
+    """Has the owner of a running job write down where it is, so that what is read next is of now. One that is away is not waited for:
+    False."""
     head = job.folder.existing_head().head
     if head.state.final or head.attempt == 0:
-        return
+        return True
     poll = max(0.02, job.folder.store.poll_seconds)
     rung = ring(job.folder)
     if not rung:
-        return
+        return False
     until = world.clock.monotonic() + min(FRESH_SECONDS_MAX, FRESH_POLLS_MAX * poll)
     while world.clock.monotonic() < until:
         beat = job.folder.read_beat(head.attempt)
         if beat is not None and beat.rung == rung:
-            return
+            return True
         world.clock.sleep(poll)
+    return False
 
 
 def ring(folder: Folder) -> str:

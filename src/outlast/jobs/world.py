@@ -48,6 +48,9 @@ class World:
         self.away: dict[str, str] = {}
         """Homes that could not be read, and why."""
 
+        self.ailing: dict[str, str] = {}
+        """Jobs that were listed as running and cannot go on as they should, and what they lack."""
+
         self.clock = clock
         self.random = random
         self.user_dir = user_dir

@@ -26,6 +26,7 @@ STAYS = frozenset(
         "up",
         "left.json",
         "notice.json",
+        "losses.json",
         "machine.log",
         "orders",
         "tidings",

@@ -8,6 +8,7 @@ It stands where the agent stands otherwise. In the launch's home, a directory or
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -43,6 +44,8 @@ def boot(directory: Path, on_up: Callable[[], None] = lambda: None) -> int:
             return EXIT_AGENT_AGAIN
         os.kill(os.getppid(), signal.SIGKILL)
         SYSTEM.sleep(SECONDS_MAX)
+    if what == "ail":
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
     if what == "spare" and told.rank > 0:
         _event(told, "spare", os.getpid())
         return EXIT_AGENT_SPARE

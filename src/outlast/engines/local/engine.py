@@ -8,12 +8,13 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from outlast.clock import Clock
+from outlast.dataclass import replace
 from outlast.engines.engine import Capabilities, Condition, Launch, LaunchState, Room
 from outlast.engines.local import capacity, ending
+from outlast.engines.local.ailing import losses_words
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
 from outlast.errors import Denied, OutlastError, UsageError
@@ -185,6 +186,9 @@ class LocalEngine:
         up = len(running) >= wanted and all(directory.up.exists() for directory in running)
         return LaunchState(
             Condition.RUNNING if up else Condition.STARTING,
+            why=next(
+                filter(None, (losses_words(directory, launch.job, self.clock.monotonic()) for directory in running)), ""
+            ),
             machines=tuple(f"{launch.id}-{directory.path.name}" for directory in running),
             directories=tuple(str(directory.path) for directory in running),
         )
