@@ -146,11 +146,21 @@ def test_each_option_is_taken(words: str, expected: dict[str, Any], somebody: Us
         ("--network nothere", "there is no network `nothere`"),
         ("--tensorboard 7 --region us-central1,us-east1", "its jobs cannot be in `us-east1`"),
         ("--gpu_spec T4 --region me-west1x", "no region"),
+        ("--linger 10m", "has no meaning with `--on vertex`"),
+        ("--external-ip", "has no meaning with `--on vertex`"),
+        ("--container_args --init", "has no meaning with `--on vertex`"),
+        ("--on local --base_image x", "is about container images, and `--on local` runs none"),
+        ("--on local --image_tag x -d data", "is about container images, and `--on local` runs none"),
+        ("--on compute --no_cache", "is about container images, and `--on compute` runs none"),
     ],
 )
 def test_a_wrong_combination_is_refused_with_what_there_is(words: str, answer: str, somebody: User) -> None:
     said = typed(somebody, f"outlast run --on vertex {words} --dry_run trainer.train", code=2)
     assert answer in said.err and "hint:" in said.err
+
+
+def test_nobody_can_work_in_a_container_of_theirs(somebody: User) -> None:
+    assert "`--on compute --shell`" in typed(somebody, "outlast run --on vertex --shell --dry_run", code=2).err
 
 
 def test_an_image_that_is_there_is_used_and_nothing_is_built(somebody: User, trainer: Trainer) -> None:

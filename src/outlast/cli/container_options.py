@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from outlast.spec.containing import Containing
 
 SETTINGS = ("base-image", "registry", "apt", "container-args")
+OF_IMAGES_ONLY = (*SETTINGS, "dockerfile", "conda", "no-cache", "image-tag")
 
 
 def image_options(callback: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,6 +90,7 @@ def containing(world: World, settings: Any, given: Mapping[str, Any], *, tag: st
         tag=tag,
         variant=variant,
         no_cache=bool(given.get("no_cache")),
+        said=tuple(f"--{name}" for name in OF_IMAGES_ONLY if given.get(name.replace("-", "_"))),
     )
     config = find_caliban_config(Path.cwd())
     if config is None:

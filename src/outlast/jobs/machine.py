@@ -37,6 +37,11 @@ def find_machine(world: World, asked: Asked, engine: Engine) -> Found:
             f"`{asked.managed.said[0]}` is about jobs that a service runs, and `--on {engine.name}` has no such",
             hint=f"`--on vertex`, or leave `{asked.managed.said[0]}` out",
         )
+    if asked.container.said and not asked.container.run:
+        raise UsageError(
+            f"`{asked.container.said[0]}` is about container images, and `--on {engine.name}` runs none",
+            hint=f"`--on local --container`, `--on vertex`, or leave `{asked.container.said[0]}` out",
+        )
     if engine.capabilities.rents:
         from outlast.jobs.rent import rent  # the catalog costs those nothing who rent nothing
 

@@ -61,7 +61,7 @@ def rent_contained(world: World, asked: Asked) -> Found:
         network=_network(apis, asked.network, chosen.rented.regions, check=not asked.force),
         tensorboard=_tensorboard(project, chosen.rented.regions, asked.managed.tensorboard),
         external_ip=False,
-        linger_seconds=asked.linger_seconds,
+        linger_seconds=0.0,
         service=SERVICE,
     )
     tried = in_order(world, asked, known, replace(chosen.machine, rented=rented))
@@ -81,6 +81,10 @@ def _refuse(asked: Asked) -> None:
         "--exclude-zone": (asked.exclude_zones, "Vertex AI chooses the zone: leave it out"),
         "--image": (asked.image, "`--base-image IMAGE` says what its container begins with"),
         "--no-external-ip": (not asked.external_ip, "its machines have no address of yours: leave it out"),
+        "--external-ip": ("--external-ip" in asked.said, "its machines have no address of yours: leave it out"),
+        "--shell": (asked.shell, "there is no ssh into Vertex AI's containers: `--on compute --shell`"),
+        "--linger": ("--linger" in asked.said, "there is no ssh into Vertex AI's containers: leave it out"),
+        "--container-args": ("--container-args" in asked.container.said, "Vertex AI starts them itself: leave it out"),
     }
     for option, (value, hint) in refused.items():
         if value:

@@ -36,6 +36,9 @@ class Containing:
     ignored: tuple[str, ...] = ()
     """Options that were given beside `image_tag`, and change nothing."""
 
+    said: tuple[str, ...] = ()
+    """Options about images that were typed: an engine that runs none refuses them."""
+
     @property
     def needs_builder(self) -> bool:
         return bool(self.dockerfile or self.apt_packages or self.conda)
