@@ -47,6 +47,15 @@ def unserved() -> list[str]:
     return sorted(known - set(served()))
 
 
+def unserved_xml() -> list[str]:
+    """Of the XML API, which has no discovery document: what a query may ask for."""
+    with tempfile.TemporaryDirectory() as scratch:
+        emulator = Emulator(Path(scratch))
+        served = XmlApi(emulator).served_verbs
+        emulator.close()
+    return [f"`?{name}`{f' but by {verbs[0]}' if verbs else ''}" for name, verbs in sorted(served.items())]
+
+
 def used() -> dict[str, list[str]]:
     """Method -> the clients that have used it."""
     found: dict[str, set[str]] = {}
@@ -84,5 +93,8 @@ def page() -> str:
         "Google has these, the emulator does not; the answer names the method.",
         "",
         *(f"- `{method_id}`" for method_id in unserved()),
+        "",
+        "In the XML API, under names such as `xml.buckets.putAcl`: " + ", ".join(unserved_xml()) + "; forms",
+        "(`xml.objects.postForm`); parts that are copied (`xml.uploads.partCopy`); keys of the customer's.",
     ]
     return "\n".join(lines) + "\n"

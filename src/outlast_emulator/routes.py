@@ -37,6 +37,8 @@ class Route:
     copies of contents and everything that waits must not be quick."""
     refine: Callable[[Request], str] | None = None
     """A better `method_id`, where the path alone does not say (the XML API's `?uploads`, `?uploadId=`)."""
+    slow: frozenset[str] = frozenset()
+    """Of the better names, those that are not quick all the same."""
     render: Callable[[ApiError], Response] = json_error
     render_media: Callable[[ApiError], Response] | None = None
     """For those who asked for bytes, where they are told otherwise than all the rest."""

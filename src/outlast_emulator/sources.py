@@ -71,6 +71,8 @@ SOURCES: dict[str, dict[str, str]] = {
     "xml.buckets.get": {"page": "HEAD of a bucket"},
     "xml.buckets.getLocation": {"page": "names of elements"},
     "xml.buckets.getVersioning": {"page": "names of elements"},
+    "xml.buckets.getAcl": {"page": "names of elements", "guess": "ids of a project's teams"},
+    "xml.buckets.getDefaultObjectAcl": {"page": "names of elements", "guess": "ids of a project's teams"},
     "xml.buckets.create": {"page": "location in the body"},
     "xml.buckets.delete": {"page": "409 unless empty"},
     "xml.objects.list": {"page": "versions 1 and 2, markers, tokens", "guess": "names that XML cannot hold"},
@@ -79,6 +81,14 @@ SOURCES: dict[str, dict[str, str]] = {
     "xml.objects.put": {"page": "headers, checksums, preconditions"},
     "xml.objects.copy": {"page": "x-goog-copy-source and its conditions"},
     "xml.objects.delete": {"page": "generation, preconditions"},
+    "xml.objects.deleteMany": {
+        "page": "1,000 keys, `Quiet`, `VersionId`, names of elements",
+        "guess": "that what is not there counts as deleted, as in the other cloud",
+    },
+    "xml.objects.getAcl": {"page": "names of elements", "guess": "ids of a project's teams"},
+    "xml.resumable.start": {"page": "201 and `Location`", "report": "as gsutil begins one"},
+    "xml.resumable.put": {"page": "ranges, questions, 308", "report": "headers that gsutil looks for at the end"},
+    "xml.resumable.cancel": {"page": "499"},
     "xml.uploads.start": {"page": "multipart uploads", "report": "which namespace google-cloud-storage expects"},
     "xml.uploads.part": {"page": "10,000 parts", "report": "x-goog-hash, which google-cloud-storage checks"},
     "xml.uploads.complete": {

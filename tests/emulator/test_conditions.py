@@ -169,7 +169,7 @@ def test_a_generation_condition_decides_and_a_refusal_changes_nothing(
 @pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
 def test_a_metageneration_condition_decides(emulator: Running, bucket: str, name: str, right: bool) -> None:
     _prepared(emulator, bucket, True)
-    changed = _patch(emulator, bucket, "").json()
+    changed = _patch(emulator, bucket, "&projection=noAcl").json()
     assert changed["metageneration"] == "2"
 
     answer = OPERATIONS[name](emulator, bucket, f"&ifMetagenerationMatch={2 if right else 1}")

@@ -151,14 +151,16 @@ def by_identity(chance: random.Random, bucket: str) -> tuple[str, str, bytes | N
 
 def by_xml(chance: random.Random, bucket: str) -> tuple[str, str, bytes | None, dict[str, str]]:
     queries = ["", "?uploads", "?uploadId=x", "?partNumber=1&uploadId=" + "a" * 40, "?list-type=2&max-keys=1", "?location",
-               "?continuation-token=x", "?continuation-token=w7Y=", "?marker=%00&delimiter=/", "?generation=1", "?acl"]  # fmt: skip
+               "?continuation-token=x", "?continuation-token=w7Y=", "?marker=%00&delimiter=/", "?generation=1", "?acl",
+               "?delete", "?upload_id=x", "?defaultObjectAcl"]  # fmt: skip
     bodies = [
         b"",
         b"<a/>",
         b"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber></Part></CompleteMultipartUpload>",
+        b"<Delete><Object><Key>it</Key><VersionId>-</VersionId></Object><Quiet/></Delete>",
         b"\xff",
     ]
-    headers = {}
+    headers = {"x-goog-resumable": chance.choice(("start", "\u00e4"))} if chance.random() < 0.2 else {}
     for name in ("x-goog-if-generation-match", "x-goog-copy-source", "x-goog-meta-step", "content-type", "x-goog-hash"):
         if chance.random() < 0.3:
             headers[name] = chance.choice(

@@ -241,7 +241,7 @@ def test_an_aborted_upload_leaves_nothing(one: Running) -> None:
 
 
 def test_what_is_not_known_is_refused_with_its_name(one: Running) -> None:
-    for verb, path in (("GET", "/one?acl"), ("PUT", "/one/x?acl"), ("POST", "/one?delete"), ("POST", "/one/x")):
+    for verb, path in (("PUT", "/one?acl"), ("PUT", "/one/x?acl"), ("GET", "/one?cors"), ("POST", "/one/x")):
         answer = one.call(verb, path, b"" if verb != "GET" else None)
         assert answer.status == 501 and code(answer) == "NotImplemented" and b"xml." in answer.body, (path, answer.body)
     sealed = one.call("PUT", "/one/x", b"x", {"x-goog-encryption-key": "k"})
@@ -260,3 +260,101 @@ def test_buckets_are_made_found_and_deleted(one: Running) -> None:
     one.call("DELETE", "/two-two/x")
     assert one.call("DELETE", "/two-two").status == 204
     assert code(one.call("GET", "/two-two")) == "NoSuchBucket"
+
+
+# -------------------------------------------------------------------------------------------------- resumable uploads
+
+
+def begin(one: Running, name: str = "slow", **headers: str) -> str:
+    said = {"x-goog-resumable": "start", **{key.replace("_", "-"): value for key, value in headers.items()}}
+    answer = one.call("POST", f"/one/{name}", b"", said)
+    assert answer.status == 201, answer.body
+    return answer.headers["location"].removeprefix(one.url)
+
+
+def test_a_resumable_upload_goes_on_where_it_is_and_ends_as_an_object(one: Running) -> None:
+    data, half = b"x" * 300_000 + b"y" * 300_000, 256 << 10
+    session = begin(one, "a%20b/c", content_type="text/x", x_goog_meta_step="7")
+    first = one.call("PUT", session, data[:half], {"content-range": f"bytes 0-{half - 1}/{len(data)}"})
+    asked = one.call("PUT", session, b"", {"content-range": f"bytes */{len(data)}"})
+    assert [(answer.status, answer.headers["range"]) for answer in (first, asked)] == [(308, f"bytes=0-{half - 1}")] * 2
+    assert one.get("one", "a b/c").status == 404
+    rest = {"content-range": f"bytes {half}-{len(data) - 1}/{len(data)}"}
+    ended = one.call("PUT", session, data[half:], rest)
+    assert (ended.status, ended.body, ended.headers["etag"]) == (200, b"", f'"{hashlib.md5(data).hexdigest()}"')
+    again = one.call("PUT", session, b"", {"content-range": f"bytes */{len(data)}"})
+    found = one.get("one", "a b/c").json()
+    assert again.headers["x-goog-generation"] == ended.headers["x-goog-generation"] == found["generation"]
+    assert (found["contentType"], found["metadata"]) == ("text/x", {"step": "7"})
+    assert one.call("GET", "/one/a%20b/c").body == data
+
+
+def test_a_resumable_upload_is_refused_by_its_precondition_when_it_begins_and_when_it_ends(one: Running) -> None:
+    session = begin(one, "x", x_goog_if_generation_match="0")
+    one.put("one", "x", b"other")
+    assert code(one.call("PUT", session, b"mine")) == "PreconditionFailed"
+    refused = one.call("POST", "/one/x", b"", {"x-goog-resumable": "start", "x-goog-if-generation-match": "0"})
+    assert code(refused) == "PreconditionFailed"
+    assert one.call("GET", "/one/x").body == b"other"
+
+
+def test_a_resumable_upload_that_was_cancelled_or_is_of_another_object_is_gone(one: Running) -> None:
+    session = begin(one)
+    assert one.call("PUT", session.replace("slow", "fast"), b"x").status == 404
+    assert one.call("DELETE", session).status == 499
+    assert one.call("PUT", session, b"x").status == 404
+    assert one.call("POST", "/one/x", b"", {"x-goog-resumable": "stop"}).status == 400
+
+
+# ---------------------------------------------------------------------------------------------------- many at a time
+
+
+def delete_many(one: Running, rows: str, headers: dict[str, str] | None = None) -> Answer:
+    body = f'<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{rows}</Delete>'.encode()
+    return one.call("POST", "/one?delete", body, headers)
+
+
+def test_many_objects_are_deleted_at_once_and_each_by_its_generation(one: Running) -> None:
+    for name in ("a&b", " c ", "d", "e"):
+        one.put("one", name, b"x")
+    generation = one.get("one", "e").json()["generation"]
+    rows = "".join(f"<Object><Key>{name}</Key></Object>" for name in ("a&amp;b", " c ", "absent"))
+    wrong = f"<Object><Key>d</Key><VersionId>{generation}</VersionId></Object>"
+    right = f"<Object><Key>e</Key><VersionId>{generation}</VersionId></Object>"
+    answer = delete_many(one, rows + wrong + right)
+    assert answer.status == 200 and names(answer) == ["a&amp;b", " c ", "absent", "d", "e"]
+    assert b"<Error>" not in answer.body
+    assert names(one.call("GET", "/one?list-type=2")) == ["d"]
+    nonsense = delete_many(one, "<Quiet>true</Quiet><Object><Key>d</Key><VersionId>x</VersionId></Object>")
+    assert re.findall(r"<Code>(.*?)</Code>", nonsense.body.decode()) == ["InvalidArgument"]
+    quiet = delete_many(one, "<Quiet>true</Quiet><Object><Key>d</Key></Object>")
+    assert names(quiet) == [] and one.get("one", "d").status == 404
+
+
+def test_many_objects_are_deleted_by_those_who_may_and_by_a_whole_request(one: Running) -> None:
+    one.put("one", "a", b"x")
+    row = "<Object><Key>a</Key></Object>"
+    assert code(delete_many(one, "")) == code(delete_many(one, row * 1001)) == "MalformedXML"
+    assert code(delete_many(one, "<Object><VersionId>1</VersionId></Object>")) == "MalformedXML"
+    md5 = base64.b64encode(hashlib.md5(b"other").digest()).decode()
+    assert code(delete_many(one, row, {"content-md5": md5})) == "BadDigest"
+    one.call("POST", "/_emulator/iam/users", {"email": "nobody@example.invalid", "roles": []})
+    token = one.call("POST", "/_emulator/iam/tokens", {"email": "nobody@example.invalid"}).json()["access_token"]
+    refused = delete_many(one, row, {"authorization": f"Bearer {token}"})
+    assert refused.status == 200 and b"<Code>AccessDenied</Code>" in refused.body
+    assert one.get("one", "a").status == 200
+
+
+# ------------------------------------------------------------------------------------------------------ access lists
+
+
+def test_access_lists_are_shown_where_access_is_not_uniform(one: Running) -> None:
+    one.call("POST", "/upload/storage/v1/b/one/o?uploadType=media&name=open&predefinedAcl=publicRead", b"x")
+    one.put("one", "plain", b"x")
+    shown = one.call("GET", "/one/open?acl").body
+    assert b"<Scope type='AllUsers'/><Permission>READ<" in shown and b"FULL_CONTROL" in shown
+    assert one.call("GET", "/one/plain?acl").body == one.call("GET", "/one?defaultObjectAcl").body
+    assert one.call("GET", "/one?acl").body.count(b"<Entry>") == 3
+    assert code(one.call("GET", "/one/absent?acl")) == "NoSuchKey"
+    one.call("PATCH", "/storage/v1/b/one", {"iamConfiguration": {"uniformBucketLevelAccess": {"enabled": True}}})
+    assert code(one.call("GET", "/one/open?acl")) == code(one.call("GET", "/one?acl")) == "InvalidArgument"

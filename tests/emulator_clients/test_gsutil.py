@@ -57,19 +57,24 @@ def test_a_tree_goes_up_is_synchronised_and_comes_down(emulator: Running, tmp_pa
     assert "gsutil-life" not in gsutil("ls")
 
 
-def test_an_object_is_read_moved_and_composed(emulator: Running, bucket: str) -> None:
+def test_an_object_is_read_moved_composed_and_rewritten(emulator: Running, bucket: str) -> None:
     emulator.put(bucket, "one", b"0123456789")
     assert gsutil("cat", "-r", "2-4", f"gs://{bucket}/one") == "234"
     gsutil("mv", f"gs://{bucket}/one", f"gs://{bucket}/two")
     gsutil("compose", f"gs://{bucket}/two", f"gs://{bucket}/two", f"gs://{bucket}/both")
     assert gsutil("cat", f"gs://{bucket}/both") == "01234567890123456789"
     assert "Content-Length:         20" in gsutil("stat", f"gs://{bucket}/both")
+    gsutil("rewrite", "-s", "nearline", f"gs://{bucket}/two")  # with its access list, which gsutil must have seen
+    assert emulator.get(bucket, "two").json()["storageClass"] == "NEARLINE"
 
 
 def test_the_xml_api_takes_lists_and_deletes(emulator: Running, bucket: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"by xml")
-    gsutil(*XML, "cp", tmp_path / "file", f"gs://{bucket}/by xml")
+    (tmp_path / "by xml").write_bytes(b"by xml")
+    (tmp_path / "large").write_bytes(b"resumable" * 600_000)
+    gsutil(*XML, "cp", tmp_path / "by xml", tmp_path / "large", f"gs://{bucket}/")
     assert gsutil(*XML, "ls", f"gs://{bucket}").split("\n")[0] == f"gs://{bucket}/by xml"
     assert emulator.get(bucket, "by xml", alt="media").body == b"by xml"
+    assert emulator.get(bucket, "large", alt="media").body == b"resumable" * 600_000
+    assert "Content-Length:         5400000" in gsutil(*XML, "stat", f"gs://{bucket}/large")  # asks for its access list
     gsutil(*XML, "rm", f"gs://{bucket}/by xml")
     assert emulator.get(bucket, "by xml").status == 404

@@ -7,7 +7,7 @@ import random
 import obstore
 import pytest
 from obstore.exceptions import AlreadyExistsError
-from obstore.store import GCSStore
+from obstore.store import GCSStore, S3Store
 
 from outlast_emulator.testing import Running
 
@@ -57,3 +57,12 @@ def test_objects_are_copied_renamed_and_deleted(store: GCSStore) -> None:
     assert [entry["path"] for page in obstore.list(store) for entry in page] == ["one", "three"]
     obstore.delete(store, ["one", "three"])
     assert [entry for page in obstore.list(store) for entry in page] == []
+
+
+def test_a_client_of_the_other_cloud_deletes_many_at_once(emulator: Running, bucket: str) -> None:
+    other = S3Store(bucket, endpoint=emulator.url, skip_signature=True, client_options={"allow_http": True})
+    names = [f"n/{number} &+ä" for number in range(30)]
+    for name in names:
+        obstore.put(other, name, b"x")
+    obstore.delete(other, names)
+    assert [entry for page in obstore.list(other) for entry in page] == []

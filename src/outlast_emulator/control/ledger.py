@@ -18,9 +18,9 @@ CLASS_B_USD = 0.0004 / 1000
 HOURS_PER_MONTH = 730.0
 GB = 1_000_000_000
 
-FREE = ("delete", "abort", "batch")
+FREE = ("delete", "deleteMany", "abort", "batch", "cancel")
 """A batch costs what the calls in it cost."""
-_CLASS_B = ("get", "getIamPolicy", "testIamPermissions", "head")
+_CLASS_B = ("get", "getAcl", "getDefaultObjectAcl", "getIamPolicy", "testIamPermissions", "head")
 
 NOTE = "ledger"
 

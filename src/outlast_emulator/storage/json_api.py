@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Operation, Route
+from outlast_emulator.storage import acl
 from outlast_emulator.storage.json_buckets import JsonBuckets
 from outlast_emulator.storage.json_copies import JsonCopies
 from outlast_emulator.storage.json_objects import JsonObjects
@@ -25,6 +26,13 @@ ONE = f"{O}/{{object}}"
 SOURCE = f"{B}/{{sourceBucket}}/o/{{sourceObject}}"
 TARGET_PART = "/b/{destinationBucket}/o/{destinationObject}"
 TARGET = f"{ROOT}{TARGET_PART}"
+
+SHOWING = {
+    *(f"storage.buckets.{verb}" for verb in ("get", "insert", "list", "patch", "update")),
+    *(f"storage.objects.{verb}" for verb in ("get", "insert", "list", "patch", "update")),
+    *(f"storage.objects.{verb}" for verb in ("compose", "copy", "move", "restore", "rewrite")),
+}
+"""Methods that answer buckets and objects."""
 
 
 def routes(emulator: Emulator) -> Iterable[Route]:
@@ -60,7 +68,23 @@ def routes(emulator: Emulator) -> Iterable[Route]:
     )
     for method_id, verb, template, operation, quick in table:
         render_media = media_error if method_id == "storage.objects.get" else None
-        yield Route(method_id, verb, template, _masked(operation), quick, render_media=render_media)
+        called = _masked(_with_lists(emulator, method_id, operation))
+        yield Route(method_id, verb, template, called, quick, render_media=render_media)
+
+
+def _with_lists(emulator: Emulator, method_id: str, operation: Operation) -> Operation:
+    """`projection`: access control lists are answered to those who ask for them."""
+    if method_id not in SHOWING:
+        return operation
+    show = acl.shower(emulator, method_id)
+
+    def call(request: Request) -> Response:
+        response = operation(request)
+        if response.document is not None:
+            show(request, response.document)
+        return response
+
+    return call
 
 
 def _masked(operation: Operation) -> Operation:

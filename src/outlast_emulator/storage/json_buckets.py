@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from outlast_emulator.errors import ApiError, invalid, not_implemented, required
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
+from outlast_emulator.storage import acl
 from outlast_emulator.storage.buckets import Bucket
 from outlast_emulator.storage.conditions import asked
 from outlast_emulator.storage.lifecycle import check_rules
@@ -39,7 +40,9 @@ class JsonBuckets:
         name = document.get("name")
         if not name:
             raise required("name")
-        return self._shown(self._buckets.create(name, project, first_fields(document, self._emulator.switches)))
+        fields = first_fields(document, self._emulator.switches)
+        _choose_lists(request, fields)
+        return self._shown(self._buckets.create(name, project, fields))
 
     def get(self, request: Request) -> Response:
         return self._shown(self._buckets.get(request.params["bucket"], asked(request)))
@@ -66,6 +69,7 @@ class JsonBuckets:
             _check_location(bucket, fields)
             if change.get("softDeletePolicy", "") is None:
                 fields["softDeletePolicy"] = {"retentionDurationSeconds": "0"}
+            _choose_lists(request, fields)
             return completed(fields, self._emulator.switches)
 
         return self._shown(self._buckets.change(request.params["bucket"], changed, asked(request)))
@@ -76,6 +80,7 @@ class JsonBuckets:
         def replaced(bucket: Bucket) -> dict[str, Any]:
             fixed = ("location", "locationType", "storageClass", "softDeletePolicy")
             fields = {name: bucket.fields[name] for name in fixed if name in bucket.fields} | settable(document, BUCKET)
+            _choose_lists(request, fields)
             _check_location(bucket, fields)
             return completed(fields, self._emulator.switches)
 
@@ -117,6 +122,11 @@ class JsonBuckets:
 
     def _shown(self, bucket: Bucket) -> Response:
         return answer(self._resource(bucket))
+
+
+def _choose_lists(request: Request, fields: dict[str, Any]) -> None:
+    acl.chosen(fields, request.query("predefinedAcl"))
+    acl.chosen(fields, request.query("predefinedDefaultObjectAcl"), "defaultObjectAcl")
 
 
 def first_fields(document: dict[str, Any], switches: Switches) -> dict[str, Any]:

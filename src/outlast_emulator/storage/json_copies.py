@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from outlast_emulator.errors import ApiError, invalid
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
+from outlast_emulator.storage import acl
 from outlast_emulator.storage.composing import SOURCES_MAX, composed
 from outlast_emulator.storage.conditions import NONE, Conditions, asked
 from outlast_emulator.storage.json_upload import check_known, check_metadata
@@ -40,7 +41,9 @@ class JsonCopies:
         sources = [self._source(request, bucket, entry) for entry in asked_for]
         fields = settable(document.get("destination") or {}, OBJECT)
         check_metadata(fields)
-        fields.setdefault("storageClass", self._storage.buckets.find(bucket).fields["storageClass"])
+        target = self._storage.buckets.find(bucket)
+        acl.chosen_of_object(fields, request.query("destinationPredefinedAcl"), target)
+        fields.setdefault("storageClass", target.fields["storageClass"])
         if "contentType" not in fields and sources[0].fields.get("contentType"):
             fields["contentType"] = sources[0].fields["contentType"]
         components = sum(max(1, source.components) for source in sources)
@@ -118,6 +121,7 @@ class JsonCopies:
         fields = sent or kept
         if sent and "contentType" not in sent and "contentType" in kept:
             fields["contentType"] = kept["contentType"]
+        acl.chosen_of_object(fields, request.query("destinationPredefinedAcl"), target)
         fields.setdefault("storageClass", target.fields["storageClass"])
         return source, fields
 

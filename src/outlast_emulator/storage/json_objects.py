@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from outlast_emulator.errors import ApiError, invalid, required
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response, answer
-from outlast_emulator.storage import listing, media
+from outlast_emulator.storage import acl, listing, media
 from outlast_emulator.storage.conditions import asked
 from outlast_emulator.storage.json_upload import check_known, check_metadata
 from outlast_emulator.storage.lifecycle import instant
@@ -102,7 +102,15 @@ class JsonObjects:
     def _changed(self, request: Request, changed: Any) -> Response:
         bucket, name = request.params["bucket"], request.params["object"]
         generation = request.number("generation")
-        stored = self._objects.change(bucket, name, changed, asked(request), generation)
+        place, predefined = self._storage.buckets.find(bucket), request.query("predefinedAcl")
+
+        def checked(fields: dict[str, Any]) -> dict[str, Any]:
+            new: dict[str, Any] = changed(fields)
+            if predefined or new.get("acl") != fields.get("acl"):
+                acl.chosen_of_object(new, predefined, place)
+            return new
+
+        stored = self._objects.change(bucket, name, checked, asked(request), generation)
         return answer(object_resource(stored, self._emulator.url))
 
     def delete(self, request: Request) -> Response:

@@ -10,8 +10,7 @@ from urllib.parse import quote, urlencode
 from outlast_emulator.errors import ApiError, invalid, not_implemented, required
 from outlast_emulator.request import Request, parse_json
 from outlast_emulator.response import Response, answer
-from outlast_emulator.storage import checks, masks, multipart
-from outlast_emulator.storage.buckets import Bucket
+from outlast_emulator.storage import acl, checks, masks, multipart
 from outlast_emulator.storage.conditions import NONE, Conditions, asked
 from outlast_emulator.storage.contents import Content, pieces_of
 from outlast_emulator.storage.objects import check_object_name
@@ -103,14 +102,13 @@ class JsonUpload:
             raise required("name")
         check_object_name(name)
         check_known(request)
-        if request.query("predefinedAcl") and is_uniform(bucket):
-            raise invalid("Cannot use predefined ACL for a bucket with uniform bucket-level access enabled.")
         if document.get("bucket", bucket.name) != bucket.name:
             raise invalid("The bucket in the request's body is not the one in its path.")
         fields = settable(document, OBJECT)
         fields.setdefault("storageClass", bucket.fields.get("storageClass", "STANDARD"))
         if request.query("contentEncoding"):
             fields["contentEncoding"] = request.query("contentEncoding")
+        acl.chosen_of_object(fields, request.query("predefinedAcl"), bucket)
         check_metadata(fields)
         conditions = asked(request)
         if begins or not isinstance(request.body, MemoryBody):
@@ -182,19 +180,20 @@ class JsonUpload:
         if session.plan.bucket != request.params["bucket"]:
             raise ApiError(404, "notFound", "Upload not found. The upload id is unknown.")
         # What comes by POST may be served by the loop, which waits for nobody.
-        with _alone(session, BUSY_SECONDS_MAX if request.verb == "PUT" else 0.0):
+        with alone(session, BUSY_SECONDS_MAX if request.verb == "PUT" else 0.0):
             return resume(self._emulator, session, request)
 
     def cancel(self, request: Request) -> Response:
         session = self._storage.uploads.find(request.query("upload_id"))
-        with _alone(session, BUSY_SECONDS_MAX):
+        with alone(session, BUSY_SECONDS_MAX):
             if not session.generation:
                 self._storage.uploads.cancel(session)
         return Response(499, b"", {"content-type": "text/html; charset=UTF-8"})
 
 
 @contextmanager
-def _alone(session: Session, seconds: float) -> Iterator[None]:
+def alone(session: Session, seconds: float) -> Iterator[None]:
+    """503 if another request writes to it for longer than that."""
     if not session.lock.acquire(timeout=seconds):
         raise ApiError(503, "backendError", "Another request is writing to this upload.")
     try:
@@ -209,10 +208,6 @@ def check_known(request: Request) -> None:
         raise not_implemented("customer-supplied encryption keys")
     if request.query("kmsKeyName") or request.query("destinationKmsKeyName"):
         raise not_implemented("customer-managed encryption keys")
-
-
-def is_uniform(bucket: Bucket) -> bool:
-    return bool(bucket.fields["iamConfiguration"]["uniformBucketLevelAccess"].get("enabled"))
 
 
 def check_metadata(fields: dict[str, Any]) -> None:

@@ -10,10 +10,13 @@ from outlast_emulator.iam.metadata import metadata_root
 from outlast_emulator.request import Request
 from outlast_emulator.response import Response
 from outlast_emulator.routes import Route
+from outlast_emulator.storage.xml_acl import XmlAcl
+from outlast_emulator.storage.xml_deletes import XmlDeletes
 from outlast_emulator.storage.xml_errors import NoSuchPath, xml_error
 from outlast_emulator.storage.xml_headers import said
 from outlast_emulator.storage.xml_lists import XmlLists
 from outlast_emulator.storage.xml_objects import XmlObjects
+from outlast_emulator.storage.xml_resumable import XmlResumable
 from outlast_emulator.storage.xml_uploads import XmlUploads
 
 if TYPE_CHECKING:
@@ -26,6 +29,9 @@ SUBRESOURCES = (
 )  # fmt: skip
 """A query that names one of these asks for something else than the bucket or the object itself."""
 
+WAITING = frozenset({"xml.resumable.put", "xml.resumable.cancel"})
+"""For the request that writes to the same upload."""
+
 Operation = Callable[[Request], Response]
 
 
@@ -34,12 +40,15 @@ class XmlApi:
         objects = XmlObjects(emulator)
         lists = XmlLists(emulator)
         uploads = XmlUploads(emulator, objects)
+        resumable, lists_of_access = XmlResumable(emulator, objects), XmlAcl(emulator, objects)
         self._operations: dict[str, Operation] = {
             "metadata.root": lambda request: metadata_root(),
             "xml.buckets.list": lists.buckets,
             "xml.buckets.get": lists.head,
             "xml.buckets.getLocation": lists.location,
             "xml.buckets.getVersioning": lists.versioning,
+            "xml.buckets.getAcl": lists_of_access.of_bucket,
+            "xml.buckets.getDefaultObjectAcl": lists_of_access.of_new_objects,
             "xml.buckets.create": lists.create,
             "xml.buckets.delete": lists.delete,
             "xml.objects.list": lists.objects,
@@ -48,6 +57,11 @@ class XmlApi:
             "xml.objects.put": objects.put,
             "xml.objects.copy": objects.copy,
             "xml.objects.delete": objects.delete,
+            "xml.objects.deleteMany": XmlDeletes(emulator, objects).delete,
+            "xml.objects.getAcl": lists_of_access.of_object,
+            "xml.resumable.start": resumable.start,
+            "xml.resumable.put": resumable.resume,
+            "xml.resumable.cancel": resumable.cancel,
             "xml.uploads.start": uploads.start,
             "xml.uploads.part": uploads.part,
             "xml.uploads.complete": uploads.complete,
@@ -61,6 +75,18 @@ class XmlApi:
     def method_ids(self) -> list[str]:
         return sorted(self._operations)
 
+    @property
+    def served_verbs(self) -> dict[str, list[str]]:
+        """By what a query may name: the verbs that are served of it; the others answer 501."""
+        return {
+            name: [
+                verb
+                for verb in ("GET", "PUT", "POST", "DELETE")
+                if any(_of_subresource(verb, kind, name) in self._operations for kind in ("buckets", "objects"))
+            ]
+            for name in SUBRESOURCES
+        }
+
     def routes(self) -> Iterable[Route]:
         yield Route("xml.buckets.list", "GET", "/", self.call, refine=_of_root, render=xml_error)
         for template in ("/{bucket}", "/{bucket}/{object...}"):
@@ -68,7 +94,9 @@ class XmlApi:
                 # A list may be long, and completing an upload copies its parts.
                 slow = verb == "POST" or (verb == "GET" and template == "/{bucket}")
                 name = f"xml.{verb.lower()}"
-                yield Route(name, verb, template, self.call, quick=not slow, refine=self.refine, render=xml_error)
+                yield Route(
+                    name, verb, template, self.call, quick=not slow, refine=self.refine, slow=WAITING, render=xml_error
+                )
 
     def refine(self, request: Request) -> str:
         """The operation's name, from verb, query and headers."""
@@ -77,8 +105,7 @@ class XmlApi:
         queries = request.queries
         for name in SUBRESOURCES:
             if name in queries:
-                kind = "objects" if "object" in request.params else "buckets"
-                return f"xml.{kind}.{request.verb.lower()}{name[0].upper()}{name[1:]}"
+                return _of_subresource(request.verb, "objects" if "object" in request.params else "buckets", name)
         return self._of_object(request) if "object" in request.params else self._of_bucket(request)
 
     def _of_bucket(self, request: Request) -> str:
@@ -91,9 +118,13 @@ class XmlApi:
 
     def _of_object(self, request: Request) -> str:
         if request.verb == "POST":
+            if said(request, "resumable"):
+                return "xml.resumable.start"
             if "uploads" in request.queries:
                 return "xml.uploads.start"
             return "xml.uploads.complete" if "uploadId" in request.queries else "xml.objects.post"
+        if "upload_id" in request.queries and request.verb in ("PUT", "DELETE"):
+            return "xml.resumable.put" if request.verb == "PUT" else "xml.resumable.cancel"
         if "uploadId" in request.queries:
             names = {"PUT": "xml.uploads.part", "DELETE": "xml.uploads.abort", "GET": "xml.uploads.parts"}
             if request.verb in names:
@@ -110,6 +141,12 @@ class XmlApi:
         if operation is None:
             raise not_implemented(request.method_id)
         return operation(request)
+
+
+def _of_subresource(verb: str, kind: str, name: str) -> str:
+    if (verb, kind, name) == ("POST", "buckets", "delete"):
+        return "xml.objects.deleteMany"
+    return f"xml.{kind}.{verb.lower()}{name[0].upper()}{name[1:]}"
 
 
 def _of_root(request: Request) -> str:

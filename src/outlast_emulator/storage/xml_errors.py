@@ -44,18 +44,21 @@ def xml_error(error: ApiError) -> Response:
         return json_error(error)
     if error.status == 304:
         return Response(304, headers=dict(error.headers))
-    details = ""
-    if isinstance(error, XmlError):
-        code, message, details = error.code, error.message, error.note
-    else:
-        code, message = _BY_REASON.get(error.reason, (_BY_STATUS.get(error.status, error.reason), ""))
-        details = error.message if message and message != error.message else ""
-        message = message or error.message
+    code, message, details = code_and_message(error)
     inside = f"<Code>{escape(code)}</Code><Message>{escape(_legal(message))}</Message>"
     if details:
         inside += f"<Details>{escape(_legal(details))}</Details>"
     text = f"<?xml version='1.0' encoding='UTF-8'?><Error>{inside}</Error>"
     return Response(error.status, text.encode("utf-8", "replace"), {**error.headers, "content-type": XML_TYPE})
+
+
+def code_and_message(error: ApiError) -> tuple[str, str, str]:
+    """And details."""
+    if isinstance(error, XmlError):
+        return error.code, error.message, error.note
+    code, message = _BY_REASON.get(error.reason, (_BY_STATUS.get(error.status, error.reason), ""))
+    details = error.message if message and message != error.message else ""
+    return code, message or error.message, details
 
 
 def _legal(text: str) -> str:

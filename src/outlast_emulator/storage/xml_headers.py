@@ -30,7 +30,6 @@ _UNKNOWN = (
     "encryption-key",
     "encryption-algorithm",
     "encryption-kms-key-name",
-    "resumable",
     "copy-source-encryption-key",
 )
 DEFAULT_TYPE = "application/octet-stream"

@@ -232,9 +232,9 @@ class Server:
         if head.length is None or head.length > SMALL_BYTES or not self.emulator.calm:
             return None
         request = Request(head.verb, head.path, head.query, head.headers, MemoryBody(b""))
-        if self.emulator.find(request) is None and request.route is not None and not request.route.quick:
-            return None
-        return request
+        wrong = self.emulator.find(request)
+        route = None if wrong is not None else request.route
+        return None if route is not None and not (route.quick and request.method_id not in route.slow) else request
 
     def _answer(self, connection: Connection, head: heads.Head, request: Request) -> bool:
         """True: all was sent, and the connection is ready for the next request."""
