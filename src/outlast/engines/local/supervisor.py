@@ -295,8 +295,8 @@ class Supervisor:
             if pid not in self._by_pid and pid not in self._brooms and pid not in self.machines:
                 try:
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+                except (ProcessLookupError, PermissionError):
+                    continue  # gone, or another user's by its own rights
 
     def _tell(self) -> float:
         """For people: who waits, and for what. Seconds until there may be something new to tell."""
