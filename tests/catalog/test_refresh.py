@@ -110,6 +110,16 @@ def test_it_tells_how_spot_machines_have_fared_zone_by_zone(user: User, emulator
     said = user.outlast("catalog", "regions", "--json", "--region", "us-east4")
     shares = {one["name"]: one["preempted_share"] for one in said.json["rows"]}
     assert shares["us-east4-a"] > 0.9 > shares["us-east4-c"] and shares["us-east4-b"] is None, "has no L4"
+    rates = {
+        zone: {"c3d-standard-8": [0.5, 0.1, "2026-11-16"], "g2-standard-4": [0.25, 0.4, "2026-11-16"]}
+        for zone in shares
+    }
+    path = user.outlast_dir / "catalog" / "emulated.json"
+    kept = path.read_bytes()
+    path.write_text(json.dumps({**json.loads(kept), "history": rates}))
+    told = user.outlast("catalog", "regions", "--json", "--region", "us-east4", "--gpus", "L4").json["rows"]
+    assert [one["preempted_share"] for one in told] == [0.25, None, 0.25], "of the machine that is named, where it is"
+    path.write_bytes(kept)
     refresh(user, "--region", "us-west1")
     again = user.outlast("catalog", "regions", "--json", "--region", "us-east4").json["rows"]
     assert {one["name"]: one["preempted_share"] for one in again} == shares, "another region's are kept"

@@ -114,14 +114,16 @@ def _rows(
 def _zones(
     world: World, known: Catalog, asked: Asked, gpu: Gpu | None, count: int, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Of one region: whether each has the machine, what Google tells of it, and what was met there."""
+    """Of one region: whether each has the machine, what Google tells of it there (else of all that were asked for), and what was met."""
     machine = listing.example(known, asked.region, gpu, count or 1)
     offered = offered_zones(known, machine, gpu, asked.region, spot=True) or () if machine else ()
     met = _met(world, asked.home, [asked.region], notes)
     rows = []
     for zone in known.regions[asked.region]:
-        told = known.history.get(zone, {})
-        rates = [one[0] for one in told.values() if one[0] is not None]
+        told = known.history.get(zone, {}) if gpu is None or zone in offered else {}
+        its_own = machine is not None and machine.name in told and not (gpu and machine.name.startswith("n1-"))
+        counted = [told[machine.name]] if machine is not None and its_own else told.values()
+        rates = [one[0] for one in counted if one[0] is not None]
         rows.append(
             {
                 "name": zone,
