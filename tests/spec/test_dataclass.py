@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import pickle
 import threading
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from outlast.dataclass import FIELDS, Later, dataclass  # type: ignore[attr-defined]
+from outlast.dataclass import COMPILED_AFTER, FIELDS, Later, dataclass, replace  # type: ignore[attr-defined]
 
 T = TypeVar("T")
 
@@ -68,7 +69,18 @@ def _classes(dataclass: Callable[..., Any]) -> dict[str, Any]:
         def __repr__(self) -> str:
             return "mine"
 
-    return {one.__name__: one for one in (Frozen, Heir, Plain, Open, Named, Itself, Nothing, Own)}
+    @dataclass(frozen=True)
+    class Found:
+        a: int
+
+        @functools.cached_property
+        def twice(self) -> int:
+            return 2 * self.a
+
+        def __hash__(self) -> int:
+            return self.twice
+
+    return {one.__name__: one for one in (Frozen, Heir, Plain, Open, Named, Itself, Nothing, Own, Found)}
 
 
 CALLS: list[Callable[[dict[str, Any]], Any]] = [
@@ -110,7 +122,37 @@ CALLS: list[Callable[[dict[str, Any]], Any]] = [
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
 def test_a_class_behaves_as_the_standard_librarys(number: int) -> None:
-    assert _answer(CALLS[number], _classes(dataclass)) == _answer(CALLS[number], _classes(dataclasses.dataclass))
+    expected = _answer(CALLS[number], _classes(dataclasses.dataclass))
+    ours = _classes(dataclass)
+    for _ in range(COMPILED_AFTER + 2):  # at first, and when it is compiled
+        assert _answer(CALLS[number], ours) == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda k, replace: replace(k["Frozen"](1), put=5),
+        lambda k, replace: replace(k["Frozen"](1, hidden="kept"), put=5).hidden,
+        lambda k, replace: replace(k["Heir"](1), more=-4),
+        lambda k, replace: replace(k["Plain"](1), more=4),
+        lambda k, replace: replace(k["Frozen"](1), unknown=5),
+        lambda k, replace: replace(k["Open"](1), value=2),
+        lambda k, replace: (one := k["Found"](1), one.twice, replace(one, a=2).twice),
+    ],
+)
+def test_one_that_is_changed_is_as_the_standard_library_would_change_it(change: Callable[..., Any]) -> None:
+    assert _answer(lambda k: change(k, replace), _classes(dataclass)) == _answer(
+        lambda k: change(k, dataclasses.replace), _classes(dataclasses.dataclass)
+    )
+
+
+def test_a_class_without_a_description_has_none_afterwards() -> None:
+    @dataclass
+    class Silent:
+        a: int
+
+    Silent(1)
+    assert Silent.__doc__ is None
 
 
 def _answer(call: Callable[[dict[str, Any]], Any], classes: dict[str, Any]) -> tuple[str, str]:

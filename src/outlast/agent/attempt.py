@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import errno
-from dataclasses import replace
 from functools import partial
 
 from outlast.agent.child import Exit, Reason, Start
@@ -17,6 +16,7 @@ from outlast.agent.pulse import BEAT_SECONDS
 from outlast.agent.standing import AWAY, Offline
 from outlast.agent.verdict import Next, Verdict, judge
 from outlast.agent.vigil import STOP_GRACE_SECONDS
+from outlast.dataclass import replace
 from outlast.errors import Damaged, KeyMissing, NewerFormat, OutlastError
 from outlast.folder import cost, life
 from outlast.folder.content import download_many, read_manifest

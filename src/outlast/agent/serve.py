@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from random import Random
 
 from outlast.agent.attempt import After, AttemptLife
 from outlast.agent.child import Child
 from outlast.agent.standing import AWAY, OFFLINE_SECONDS_MAX
 from outlast.clock import Clock
+from outlast.dataclass import replace
 from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat
 from outlast.folder.cost import rent_of
 from outlast.folder.fence import Claim, Fence, Leave, Memory, Place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from outlast.agent.child import Child, Reason
@@ -16,6 +15,7 @@ from outlast.agent.vigil import (
     Vigil,
 )
 from outlast.clock import Clock
+from outlast.dataclass import replace
 from outlast.errors import Denied, KeyMissing, StoreFull, StoreUnavailable
 from outlast.folder import cost, life
 from outlast.folder.fence import Claim, Fence

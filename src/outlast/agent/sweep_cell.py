@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from outlast.agent.station import Station
 from outlast.agent.sweep_purse import Purse
 from outlast.agent.sweep_rows import Rows, row_of
 from outlast.clock import Clock
+from outlast.dataclass import replace
 from outlast.errors import Damaged, NewerFormat
 from outlast.folder import life
 from outlast.folder.cell import ClaimedCell, cell_spec, of_one_cell

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from outlast.agent.station import Station
+from outlast.dataclass import replace
 from outlast.errors import Damaged, NewerFormat
 from outlast.folder.cell import ClaimedCell
 

@@ -7,8 +7,6 @@ bill leaves before that ends.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from outlast.agent.bench import Bench
 from outlast.agent.standing import AWAY, Offline
 from outlast.agent.station import Station
@@ -29,6 +27,7 @@ from outlast.agent.sweep_terms import (
     WORK_SECONDS_MIN,
     paid_no_more,
 )
+from outlast.dataclass import replace
 from outlast.folder import cost
 from outlast.folder.bills import Bills, going_on, lives, seconds_of, spent_usd, unbilled_seconds
 from outlast.folder.records import Head

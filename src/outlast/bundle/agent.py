@@ -29,6 +29,7 @@ PARTS = (
     "google",
     "host",
     "machine",
+    "pattern.py",
     "results",
     "spec",
     "store",

@@ -7,10 +7,10 @@ Where filters cannot be avoided (`Dirty`), those of the repository itself are sw
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from outlast.errors import OutlastError, UsageError
+from outlast.pattern import pattern
 
 GIT_SECONDS_MAX = 120.0
 """Git waits for ever on a pipe that is called `.gitignore`."""
@@ -28,7 +28,7 @@ SILENT_FILTER = ("clean=", "smudge=", "process=", "required=false")
 CONFIG_HAS_NONE = 1
 """Git's exit code for: no such setting."""
 
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 KEPT_VARIABLES = frozenset({"GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"})
 """The user's own. All other `GIT_*` (a hook's GIT_DIR, say) speak of another repository than the one at hand."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from outlast.bundle.git import SAFE_OPTIONS, git_program
 from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.host.lock import locked
+from outlast.pattern import pattern
 from outlast.spec.git_source import PROTOCOLS, GitSource
 
 FETCH_SECONDS_MAX = 3600.0
@@ -59,8 +59,8 @@ ELSEWHERE = frozenset(
 )
 """Variables that speak of another repository than the one at hand, a hook's perhaps."""
 
-_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_SHORT_HASH = re.compile(r"[0-9a-f]{7,63}")
+_HASH = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SHORT_HASH = pattern(r"[0-9a-f]{7,63}")
 
 
 class Clone:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from outlast.dataclass import dataclass
+from outlast.pattern import pattern
 
 PATTERN_BYTES_MAX = 4096
 """A longer line is no pattern but an accident; it matches nothing."""
@@ -24,8 +25,8 @@ _CLASSES = {
     b"upper": rb"A-Z",
     b"xdigit": rb"0-9A-Fa-f",
 }
-_SPECIAL = re.compile(rb"[*?[\\]")
-_CLASS = re.compile(rb"\[:([^\]]*):\]")
+_SPECIAL = pattern(rb"[*?[\\]")
+_CLASS = pattern(rb"\[:([^\]]*):\]")
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,11 @@ class Ignore:
         """Left out, kept, or nothing said: the last pattern that matches decides. The path's parents are the caller's affair."""
         inside = path[len(self.base) :]
         name = inside.rpartition(b"/")[2]
-        for pattern in reversed(self.patterns):
-            if pattern.directories_only and not is_directory:
+        for rule in reversed(self.patterns):
+            if rule.directories_only and not is_directory:
                 continue
-            if pattern.regex.fullmatch(inside if pattern.anchored else name):
-                return not pattern.negated
+            if rule.regex.fullmatch(inside if rule.anchored else name):
+                return not rule.negated
         return None
 
 

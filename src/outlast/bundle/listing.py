@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from outlast.pattern import pattern
+
 FILES_MAX = 200_000
 BYTES_MAX = 8 << 30
 PATH_BYTES_MAX = 4000
@@ -16,13 +18,13 @@ EXECUTABLE = "755"
 MODES = {PLAIN: 0o644, EXECUTABLE: 0o755}
 
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
-DIGEST_FORM = re.compile(r"[0-9a-f]{64}")
+DIGEST_FORM = pattern(r"[0-9a-f]{64}")
 
-_CANONICAL = re.compile(
+_CANONICAL = pattern(
     rb"(?!/)(?:(?!\.{1,2}(?:/|\Z)|\.[gG][iI][tT](?:/|\Z))[^/\0\\]{1,255}(?:/(?!\Z)|\Z))+",
     re.DOTALL,
 )
-_NOT_CANONICAL = re.compile(rb"(?:^|[/\0])(?:\.{0,2}|\.[gG][iI][tT])(?=[/\0]|\Z)|\\")
+_NOT_CANONICAL = pattern(rb"(?:^|[/\0])(?:\.{0,2}|\.[gG][iI][tT])(?=[/\0]|\Z)|\\")
 
 
 class File(NamedTuple):

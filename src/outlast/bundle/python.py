@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 VERSION_MIN = (3, 10)
@@ -19,10 +19,10 @@ REMEMBERED_MAX = 50
 REMEMBERED_BYTES_MAX = 1 << 20
 
 _QUESTION = "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.executable)"
-_VERSION = re.compile(r"\s*version(?:_info)?\s*=\s*(\d+\.\d+(?:\.\d+)?)")
-_ASKED_VERSION = re.compile(r"3\.\d+(?:\.\d+)?")
-_VERSIONED_NAME = re.compile(r"python(3\.\d+)")
-_CONDA_RECORD = re.compile(r"python-(3\.\d+\.\d+)-.*\.json")
+_VERSION = pattern(r"\s*version(?:_info)?\s*=\s*(\d+\.\d+(?:\.\d+)?)")
+_ASKED_VERSION = pattern(r"3\.\d+(?:\.\d+)?")
+_VERSIONED_NAME = pattern(r"python(3\.\d+)")
+_CONDA_RECORD = pattern(r"python-(3\.\d+\.\d+)-.*\.json")
 
 
 @dataclass(frozen=True)

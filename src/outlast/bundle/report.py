@@ -11,6 +11,7 @@ from pathlib import Path
 from outlast.bundle.rules import why_never
 from outlast.bundle.walk import BY_GITIGNORE, BY_OUTLASTIGNORE
 from outlast.dataclass import dataclass
+from outlast.pattern import pattern
 from outlast.spec.spec import Target, TargetKind
 
 LARGE_BYTES = 10_000_000
@@ -28,8 +29,8 @@ REPORTED_MAX = 200
 
 BY_GIT = "ignored by git"
 
-_QUOTED = re.compile(r"""["']([^"'\n\\]{1,200})["']""")
-_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
+_QUOTED = pattern(r"""["']([^"'\n\\]{1,200})["']""")
+_IMPORTED = pattern(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)

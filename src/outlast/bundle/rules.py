@@ -6,6 +6,8 @@ import functools
 import re
 from collections.abc import Iterable
 
+from outlast.pattern import pattern
+
 RULES_VERSION = 2
 """Counted up with every change here or in `select`: what was selected by other rules is selected again."""
 
@@ -24,7 +26,7 @@ _ENVIRONMENTS = frozenset({b"node_modules", b"conda-meta"})
 _CREDENTIAL_DIRECTORIES = frozenset({b".ssh", b".gnupg", b".aws", b".kube", b".password-store", b".huggingface"})
 _CREDENTIAL_SUFFIXES = frozenset({b"pem", b"p12", b"pfx", b"ppk", b"jks", b"keystore", b"kdbx", b"tfstate"})
 _CACHE_SUFFIXES = frozenset({b"pyc", b"pyo", b"DS_Store"})
-_CREDENTIAL_NAME = re.compile(
+_CREDENTIAL_NAME = pattern(
     rb"\.env(?!\.(?:example|sample|template|dist|defaults)$)(?:\..*)?|\.envrc"
     rb"|(?!(?:.*[-_.])?(?:example|sample|template|dist|defaults?)\.).+\.env"
     rb"|\.?(?:hf|huggingface)[-_]token"
@@ -40,12 +42,12 @@ _CREDENTIAL_NAME = re.compile(
 SNIFFED_BYTES_MAX = 64 * 1024
 """No key file is larger."""
 
-_PRIVATE_KEY = re.compile(rb"\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
-_LOGIN = re.compile(rb'"private_key"\s*:\s*"-----BEGIN |"refresh_token"\s*:\s*"[^"]{20}')
+_PRIVATE_KEY = pattern(rb"\s*-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_LOGIN = pattern(rb'"private_key"\s*:\s*"-----BEGIN |"refresh_token"\s*:\s*"[^"]{20}')
 """A service account's key, or what a cloud's command line keeps after its user has logged in."""
 
 _INDEX_WORDS = (b"index-url", b"find-links", b"git+http", b" @ http")
-_INDEX_LOGIN = re.compile(
+_INDEX_LOGIN = pattern(
     rb"^[ \t]*(?:(?:--)?(?:extra-)?index-url|(?:--)?find-links|(?:(?:-e|--editable)[ \t=]+)?git\+(?=http)"
     rb"|\w[\w.\[\], -]* @ (?:git\+)?(?=http))"
     rb"[ \t=]*https?://(?:[^\s/@:$]*:[^\s/@$]+|[^\s/@$]{20,})@",

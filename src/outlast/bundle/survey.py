@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
 
 from outlast.bundle.git import Question, commit_of, git_program, git_top
 from outlast.dataclass import dataclass
+from outlast.pattern import pattern
 
 NESTED_MAX = 1000
 DEPTH_MAX = 8
@@ -20,7 +20,7 @@ NAMES = ("ls-files", "-t", "--stage", "--others", "--exclude-standard", "-z")
 
 NOT_CHECKED_OUT = "a submodule that is not checked out"
 
-_NESTED = re.compile(rb"(?:^|\0)(?:[A-Z] 160000 [0-9a-f]+ [0-3]\t([^\0]+)|\? ([^\0]+)/)(?=\0)")
+_NESTED = pattern(rb"(?:^|\0)(?:[A-Z] 160000 [0-9a-f]+ [0-3]\t([^\0]+)|\? ([^\0]+)/)(?=\0)")
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -10,12 +9,13 @@ from outlast.catalog.model import Gpu, MachineType
 from outlast.catalog.prices import gpus_usd, machine_usd
 from outlast.catalog.table import STALE_DAYS, Catalog
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
 SHOWN_MAX = 8
 FORCE = "`--force` asks for it all the same"
 REFRESH = "`outlast catalog --refresh` reads Google's own"
-_BACKWARDS = re.compile(r"(?P<type>.+)[xX](?P<count>[0-9]{1,2})")
+_BACKWARDS = pattern(r"(?P<type>.+)[xX](?P<count>[0-9]{1,2})")
 
 
 def by_price(

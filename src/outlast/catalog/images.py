@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from outlast.catalog.table import Catalog
@@ -12,9 +11,10 @@ from outlast.google.compute import ComputeClient
 from outlast.google.errors import ApiError, is_off
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
-_WHOLE = re.compile(r"(?:.*/)?projects/(?P<project>[^/]+)/global/images/(?P<family>family/)?(?P<name>[^/]+)")
+_WHOLE = pattern(r"(?:.*/)?projects/(?P<project>[^/]+)/global/images/(?P<family>family/)?(?P<name>[^/]+)")
 ENVIRONMENT_LABEL, PYTHON_LABEL = "outlast-environment", "outlast-python"
 ARCHITECTURES = {"X86_64": "x86_64", "ARM64": "arm64", "": ""}
 

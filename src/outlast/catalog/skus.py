@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import Any
 
 from outlast.dataclass import dataclass
+from outlast.pattern import pattern
 
 COMPUTE_SERVICE = "6F81-5844-456A"
 TPU_SERVICE = "E000-3F24-B8AA"
@@ -23,9 +24,9 @@ SKIPPED = ("custom", "premium", "reserved", "sole tenancy", "defined duration", 
 
 USAGES = ("OnDemand", "Preemptible")
 
-_SPOT = re.compile(r"\s*(?:attached to )?(?:spot )?preemptible(?: vms?)?", re.IGNORECASE)
-_PLACE = re.compile(r"\s+(?:running )?in .+$")
-_TPU = re.compile(r"(TpuV[0-9]+[a-z]?|Tpu-v[0-9]+[a-z]?)( Pod)?\b")
+_SPOT = pattern(r"\s*(?:attached to )?(?:spot )?preemptible(?: vms?)?", re.IGNORECASE)
+_PLACE = pattern(r"\s+(?:running )?in .+$")
+_TPU = pattern(r"(TpuV[0-9]+[a-z]?|Tpu-v[0-9]+[a-z]?)( Pod)?\b")
 
 DISKS = {
     "Storage PD Capacity": "pd-standard",
@@ -35,7 +36,7 @@ DISKS = {
     "Hyperdisk Balanced Capacity": "hyperdisk-balanced",
 }
 LOCAL_DISK = "SSD backed Local Storage"
-ADDRESS = re.compile(r"External IP Charge on a(?: Standard)?(?: VM)?", re.IGNORECASE)
+ADDRESS = pattern(r"External IP Charge on a(?: Standard)?(?: VM)?", re.IGNORECASE)
 
 Key = tuple[str, str, bool]
 """(what, region, whether as Spot)."""

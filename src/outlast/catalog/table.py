@@ -13,6 +13,7 @@ from typing import Any
 
 from outlast.catalog.model import Family, Gpu, MachineType, Offer, Tpu, fits
 from outlast.google.endpoints import EMULATOR, STORAGE_EMULATOR
+from outlast.pattern import pattern
 from outlast.spec.user_dir import user_path
 
 __all__ = ["Catalog", "Family", "Gpu", "MachineType", "Offer", "Tpu", "catalog", "fits", "refreshed_path", "shipped"]
@@ -22,7 +23,7 @@ FORMAT = 1
 STALE_DAYS = 30
 """Spot prices change at most once a day, and by then they have: older ones are said to be old."""
 
-_CUSTOM = re.compile(r"(?:(?P<family>[a-z0-9]+)-)?custom-(?P<cpus>[0-9]{1,4})-(?P<mb>[0-9]{1,8})(?P<extended>-ext)?")
+_CUSTOM = pattern(r"(?:(?P<family>[a-z0-9]+)-)?custom-(?P<cpus>[0-9]{1,4})-(?P<mb>[0-9]{1,8})(?P<extended>-ext)?")
 
 
 class Catalog:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
-_SPEC = re.compile(r"(?P<count>[0-9]{1,6})[xX](?P<type>[A-Za-z][A-Za-z0-9]{0,20})")
+_SPEC = pattern(r"(?P<count>[0-9]{1,6})[xX](?P<type>[A-Za-z][A-Za-z0-9]{0,20})")
 
 
 @dataclass(frozen=True)

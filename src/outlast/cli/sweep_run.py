@@ -18,6 +18,7 @@ from outlast.cli.target_options import asked
 from outlast.cli.terminal import put_json, say
 from outlast.cli.words import count
 from outlast.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
+from outlast.pattern import pattern
 
 if TYPE_CHECKING:
     from outlast.jobs.asked import Asked
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 CELLS_ASKED_ABOVE = 200
 USD_PER_HOUR_ASKED_ABOVE = 10.0
-_REFS = re.compile(r"(?P<url>.+)@\{(?P<refs>[^{}]+)\}(?P<below>:.*)?", re.DOTALL)
+_REFS = pattern(r"(?P<url>.+)@\{(?P<refs>[^{}]+)\}(?P<below>:.*)?", re.DOTALL)
 
 
 def is_sweep(given: dict[str, Any]) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from outlast.cli.near import near
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 
-_INTERPRETER = re.compile(r"(?:\S*/)?(?:python[0-9.]*|bash|sh)|-m").fullmatch
+_INTERPRETER = pattern(r"(?:\S*/)?(?:python[0-9.]*|bash|sh)|-m").fullmatch
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from outlast.container.reference import DOCKER_HUB, Reference, parse_reference
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 
 VARIANTS = ("cpu", "gpu")
 DEFAULTS: Mapping[str, str] = {"cpu": "python:{python}-slim", "gpu": "python:{python}"}
@@ -16,7 +16,7 @@ GPU_ENV: Mapping[str, str] = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CA
 """So the driver of the machine is seen inside."""
 
 DEEP_LEARNING = "gcr.io/deeplearning-platform-release"
-_DLVM = re.compile(r"dlvm:([a-z0-9]+(?:-[a-z0-9]+)*-(?:cpu|gpu))(?:[-.](\d+(?:[.-]\d+)*))?")
+_DLVM = pattern(r"dlvm:([a-z0-9]+(?:-[a-z0-9]+)*-(?:cpu|gpu))(?:[-.](\d+(?:[.-]\d+)*))?")
 
 
 def choose_base(asked: str, variant: str, python_version: str, *, emulator: str = "") -> Reference:

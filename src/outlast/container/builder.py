@@ -16,6 +16,7 @@ from outlast.container.reference import Reference
 from outlast.dataclass import dataclass
 from outlast.errors import NotFound, OutlastError
 from outlast.google.proxies import is_loopback
+from outlast.pattern import pattern
 from outlast.spec.plain_file import write_private
 
 BUILDERS = ("podman", "buildah", "docker")
@@ -31,7 +32,7 @@ CONDA_FILE = "outlast-conda.yml"
 CONDA_PLACE = "/opt/outlast/conda/environment.yml"
 """By the name that conda expects: others it takes for another format, or not at all, as of 2026."""
 
-_READS_CONTEXT = re.compile(r"^\s*(?:ONBUILD\s+)?(?:COPY|ADD)\b|\s--mount=", re.IGNORECASE | re.MULTILINE)
+_READS_CONTEXT = pattern(r"^\s*(?:ONBUILD\s+)?(?:COPY|ADD)\b|\s--mount=", re.IGNORECASE | re.MULTILINE)
 
 OnLine = Callable[[str], None]
 

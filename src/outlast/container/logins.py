@@ -6,21 +6,21 @@ import base64
 import binascii
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from outlast.errors import Denied
 from outlast.google.proxies import is_loopback
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 GOOGLE_USER = "oauth2accesstoken"
 CONFIG_BYTES_MAX = 4 << 20
 HELPER_SECONDS_MAX = 30.0
 
-_GOOGLE = re.compile(r"[a-z0-9-]+-docker\.pkg\.dev|(?:[a-z]+\.)?gcr\.io")
-_HELPER = re.compile(r"[A-Za-z0-9_.-]+")
+_GOOGLE = pattern(r"[a-z0-9-]+-docker\.pkg\.dev|(?:[a-z]+\.)?gcr\.io")
+_HELPER = pattern(r"[A-Za-z0-9_.-]+")
 
 Login = tuple[str, str]
 """(user, password)."""

@@ -7,15 +7,16 @@ import re
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.google.proxies import is_loopback
+from outlast.pattern import pattern
 
 DOCKER_HUB = "docker.io"
 _HOSTS = {DOCKER_HUB: "registry-1.docker.io", "index.docker.io": "registry-1.docker.io"}
 """Where a registry answers that is called otherwise."""
 
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
-_HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?")
-_PATH = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*")
+DIGEST = pattern(r"sha256:[0-9a-f]{64}")
+_TAG = pattern(r"\w[\w.-]{0,127}", re.ASCII)
+_HOST = pattern(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?")
+_PATH = pattern(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*")
 
 
 @dataclass(frozen=True)

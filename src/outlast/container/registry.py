@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urljoin, urlsplit
@@ -16,6 +15,7 @@ from outlast.container.logins import AccessToken, Login, login_for, may_be_told
 from outlast.container.reference import registry_url
 from outlast.errors import Damaged, Denied, NotFound, OutlastError, Unreachable
 from outlast.google.wire import Answer, Body, NoAnswer, Request, Stream, Wire
+from outlast.pattern import pattern
 
 TRIES = 4
 FIRST_DELAY_SECONDS = 0.3
@@ -40,7 +40,7 @@ ACCEPT = ", ".join(
         "application/vnd.docker.distribution.manifest.v2+json",
     )
 )
-_CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
+_CHALLENGE = pattern(r'(\w+)="([^"]*)"')
 
 
 class BlobsMissing(Exception):

@@ -6,21 +6,20 @@ follow one another, so that the life of each ends when that of the next begins, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import KeyMissing
 from outlast.folder.folder import Folder
 from outlast.folder.layout import JobKeys, SweepKeys
 from outlast.folder.sweep_records import Bill
+from outlast.pattern import pattern
 
 UNBILLED_SECONDS_MAX = 1800.0
 """A machine whose boot was counted and that never wrote a bill has lived so long at most."""
 
-_BILL = re.compile(r"(\d{1,9})-(\d{1,9})\.(json|spare)")
-_IDLE = re.compile(r"(\d{1,6}-\d{1,9})-spare")
+_BILL = pattern(r"(\d{1,9})-(\d{1,9})\.(json|spare)")
+_IDLE = pattern(r"(\d{1,6}-\d{1,9})-spare")
 
 
 class Bills:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 
+from outlast.dataclass import replace
 from outlast.errors import KeyMissing, NotFound
 from outlast.folder import life
 from outlast.folder.cells import Cells

@@ -9,9 +9,8 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import KeyMissing
 from outlast.folder import life
 from outlast.folder.cost import Rent

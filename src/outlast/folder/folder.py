@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import Damaged, KeyMissing, NewerFormat, NotFound, PreconditionFailed
 from outlast.folder.layout import JobKeys
 from outlast.folder.records import OPS_KEPT, Beat, Bell, Head, LaunchRecord, Manifest, Request, Worker, WorkerExit

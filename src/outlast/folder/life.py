@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from outlast.dataclass import replace
 from outlast.folder import cost
 from outlast.folder.records import (
     KEPT_CHECKPOINTS,

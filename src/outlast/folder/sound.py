@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from outlast.errors import Damaged
 from outlast.folder.records import Head, Manifest
+from outlast.pattern import pattern
 
 PATH_BYTES_MAX = 3000
 """Of a file in a checkpoint: a machine's own directory and this are less than the 4,096 that systems allow."""
@@ -13,7 +12,7 @@ PATH_BYTES_MAX = 3000
 NAME_BYTES_MAX = 255
 ROOTS = ("checkpoint/", "output/")
 
-_MANIFEST_NAME = re.compile(r"[0-9A-Za-z-]{1,100}")
+_MANIFEST_NAME = pattern(r"[0-9A-Za-z-]{1,100}")
 
 
 def check_job(found: str, job: str, key: str) -> None:

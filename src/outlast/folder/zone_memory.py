@@ -7,9 +7,8 @@ It orders what is tried next and decides nothing: whoever cannot read or write i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import Damaged, KeyMissing, NewerFormat, PreconditionFailed
 from outlast.folder import layout
 from outlast.folder.records import Cause, Head, LaunchRecord

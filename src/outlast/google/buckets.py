@@ -12,6 +12,7 @@ from outlast.errors import Denied, UsageError
 from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient
 from outlast.google.wire import NoAnswer
+from outlast.pattern import pattern
 
 ABANDONED_DAYS = 7
 """After so long an upload that nobody finished is removed: it is billed, and no list shows it."""
@@ -28,7 +29,7 @@ MULTI_REGIONS: Mapping[str, tuple[str, ...]] = {
     "eu": ("europe-",),
     "asia": ("asia-",),
 }
-_NAME = re.compile(r"[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]")
+_NAME = pattern(r"[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from urllib.parse import urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.google.proxies import is_loopback
+from outlast.pattern import pattern
 
 EMULATOR = "OUTLAST_EMULATOR"
 STORAGE_EMULATOR = "STORAGE_EMULATOR_HOST"
@@ -45,7 +45,7 @@ class Endpoints:
 APIS = ("artifactregistry", "cloudbilling", "cloudresourcemanager", "iam", "logging", "secretmanager", "serviceusage")
 """What a project is made of, beside data and machines."""
 
-_REGIONAL = re.compile(r"https://[a-z]+-[a-z]+[0-9]+-aiplatform\.googleapis\.com/")
+_REGIONAL = pattern(r"https://[a-z]+-[a-z]+[0-9]+-aiplatform\.googleapis\.com/")
 """Vertex AI has a host in each region, and no other."""
 
 GOOGLE = Endpoints(

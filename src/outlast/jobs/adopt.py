@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import replace
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import KeyMissing, NotFound, UsageError
 from outlast.folder.content import download, pinned, read_manifest, select
 from outlast.folder.folder import nonce
@@ -15,12 +13,13 @@ from outlast.jobs.find import find
 from outlast.jobs.job import Job
 from outlast.jobs.sweep_parts import is_sweep, refuse_sweep
 from outlast.jobs.world import World
+from outlast.pattern import pattern
 from outlast.spec.spec import Spec
 
 NAME = "000000-000001"
 """No attempt of the job's own has the number 0."""
 
-_CHECKPOINT = re.compile(r"last|best|\d+|\d{6}-\d{6}(?:-[0-9a-f]{8})?")
+_CHECKPOINT = pattern(r"last|best|\d+|\d{6}-\d{6}(?:-[0-9a-f]{8})?")
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.spec.containing import Containing
 from outlast.spec.managing import Managing
 from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill, Sweep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from outlast.catalog import answers, listing
@@ -11,7 +11,7 @@ from outlast.catalog.choose import REGION_DEFAULT, offered_zones
 from outlast.catalog.model import Gpu, Tpu
 from outlast.catalog.table import STALE_DAYS, Catalog, catalog
 from outlast.catalog.vertex_tpus import slices_of
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import OutlastError, UsageError
 from outlast.folder.home import Home
 from outlast.folder.zone_memory import read_memory

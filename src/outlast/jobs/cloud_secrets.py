@@ -14,10 +14,11 @@ from outlast.google.secrets import SecretApi
 from outlast.google.wire import NoAnswer
 from outlast.jobs import roles
 from outlast.jobs.cloud import Cloud
+from outlast.pattern import pattern
 from outlast.spec.secrets import LATEST, Reference, parse_reference
 
 LABEL = ("outlast", "1")
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}", re.ASCII)
+_NAME = pattern(r"[A-Za-z0-9_-]{1,255}", re.ASCII)
 
 
 def pinned_version(text: str) -> str:

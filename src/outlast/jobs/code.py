@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from outlast.bundle.pack import Packed, pack
 from outlast.bundle.report import LeftOut
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.jobs.asked import Asked
 from outlast.jobs.inputs import Inputs
 from outlast.jobs.world import World

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
+from outlast.dataclass import replace
 from outlast.engines.engine import Condition, LaunchState
 from outlast.engines.registry import COMPLAINTS
 from outlast.errors import KeyMissing, OutlastError

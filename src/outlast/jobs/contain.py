@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from outlast.dataclass import replace
 from outlast.engines.compute.names import bucket_of
 from outlast.jobs.asked import Asked
 from outlast.spec.progress import OnProgress, silent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from outlast.container.oci_layout import OciLayout
 from outlast.container.reference import parse_reference
 from outlast.container.runtime import find_runtime, load_command, load_image, runtime_variables
+from outlast.dataclass import replace
 from outlast.errors import UsageError
 from outlast.jobs.contain import named_by_code
 from outlast.jobs.container_build import Inside

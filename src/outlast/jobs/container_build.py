@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.engines.engine import Capabilities
 from outlast.errors import NotFound
 from outlast.jobs.asked import Asked

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ from outlast.container.entry import agent_key
 from outlast.container.reference import Reference, check_tag, parse_repository
 from outlast.container.registry import Registry
 from outlast.container.source import PLATFORM_DEFAULT, Built, ImageInputs, LayerSource
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import Denied, UsageError
 from outlast.google.endpoints import EMULATOR, endpoints
 from outlast.host import image_places as places

@@ -6,8 +6,8 @@ They lack the right since an older `outlast init` gave their account none. They 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from outlast.dataclass import replace
 from outlast.engines.engine import LaunchState
 from outlast.engines.registry import DISMISSERS
 from outlast.errors import OutlastError

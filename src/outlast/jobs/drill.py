@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import OutlastError, UsageError
 from outlast.folder.folder import nonce
 from outlast.jobs.asked import Asked

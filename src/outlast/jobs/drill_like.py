@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
+from outlast.dataclass import replace
 from outlast.jobs.asked import Asked
 from outlast.jobs.find import find
 from outlast.jobs.sweep_parts import refuse_sweep

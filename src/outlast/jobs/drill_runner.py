@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.engines.engine import Engine
 from outlast.errors import KeyMissing
 from outlast.folder.life import HELD

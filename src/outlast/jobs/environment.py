@@ -8,13 +8,12 @@ that one, unless something is declared for this very job.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlast.bundle.python import Interpreter, choose_python
 from outlast.bundle.report import script_of
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.jobs.imports import check_imports, imported
 from outlast.jobs.study import with_study
 from outlast.spec.plain_file import read_plain

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from outlast.bundle.environment.declared import Declared
 from outlast.bundle.environment.interpreter import Facts, facts_of
 from outlast.bundle.environment.ship import Shelf, Shipped
 from outlast.bundle.python import Interpreter
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.engines.engine import Capabilities
 from outlast.errors import UsageError
 from outlast.folder.home import Home

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from outlast import __version__
 from outlast.bundle.pack import Packed
 from outlast.bundle.python import Interpreter, choose_python
 from outlast.bundle.record import read_bundle
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.engines.compute.told import ENVIRONMENT_PYTHON
 from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.folder.content import select

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
+from outlast.dataclass import replace
 from outlast.errors import KeyMissing, NotFound
 from outlast.folder.records import Checkpoint
 from outlast.jobs.evaluate import Wanted, evaluate, id_for

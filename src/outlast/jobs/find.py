@@ -13,8 +13,9 @@ from outlast.folder import layout
 from outlast.folder.home import Home
 from outlast.jobs.job import Job
 from outlast.jobs.world import World
+from outlast.pattern import pattern
 
-_FOLDER = re.compile(r"(?P<home>.*)/jobs/(?P<job>[^/]+)(?:/cells/(?P<cell>\d{6})(?:\.\d+)?)?", re.DOTALL)
+_FOLDER = pattern(r"(?P<home>.*)/jobs/(?P<job>[^/]+)(?:/cells/(?P<cell>\d{6})(?:\.\d+)?)?", re.DOTALL)
 
 NEAR_MAX = 5
 KNOWN_MAX = 2000

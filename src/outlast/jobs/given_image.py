@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outlast.container.logins import is_google
 from outlast.container.reference import DOCKER_HUB, Reference, parse_reference
 from outlast.container.registry import Registry
+from outlast.dataclass import replace
 from outlast.errors import NotFound, OutlastError
 
 if TYPE_CHECKING:

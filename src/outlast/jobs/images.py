@@ -26,6 +26,7 @@ from outlast.jobs.list import list_all_jobs
 from outlast.jobs.look import look
 from outlast.jobs.rent import DISK_GB_DEFAULT, DISK_GB_DEFAULT_WITH_GPUS
 from outlast.jobs.world import World
+from outlast.pattern import pattern
 from outlast.spec.machine import parse_gpus
 from outlast.spec.names import shown
 from outlast.spec.plain_file import read_plain
@@ -34,8 +35,8 @@ ENGINE = "compute"
 FAMILY_LENGTH_MAX = 47
 """`-20261116-034500` stands behind it, and Google takes 63."""
 
-_FAMILY = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
-_PYTHON = re.compile(r"3\.\d{1,2}")
+_FAMILY = pattern(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
+_PYTHON = pattern(r"3\.\d{1,2}")
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from outlast.errors import Denied, UsageError
 from outlast.jobs.init_step import Setup, Step
+from outlast.pattern import pattern
 from outlast.spec.project import SettingsFile, find_project_file, parse_settings
 from outlast.spec.trust import trust
 
 FILE = "outlast.toml"
-_HEADER = re.compile(r"\s*\[")
+_HEADER = pattern(r"\s*\[")
 
 
 def values_of(setup: Setup) -> dict[str, str]:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 
 LEGAL = {
-    "project": re.compile(r"[a-z0-9][a-z0-9.:-]{0,99}", re.ASCII),
-    "region": re.compile(r"[a-z0-9-]{1,63}", re.ASCII),
-    "bucket": re.compile(r"[a-z0-9][a-z0-9._-]{1,221}", re.ASCII),
-    "network": re.compile(r"[a-z][a-z0-9-]{0,62}", re.ASCII),
-    "member": re.compile(r"[A-Za-z]+:[A-Za-z0-9@._%+/=-]{1,400}", re.ASCII),
+    "project": pattern(r"[a-z0-9][a-z0-9.:-]{0,99}", re.ASCII),
+    "region": pattern(r"[a-z0-9-]{1,63}", re.ASCII),
+    "bucket": pattern(r"[a-z0-9][a-z0-9._-]{1,221}", re.ASCII),
+    "network": pattern(r"[a-z][a-z0-9-]{0,62}", re.ASCII),
+    "member": pattern(r"[A-Za-z]+:[A-Za-z0-9@._%+/=-]{1,400}", re.ASCII),
 }
 """What each value looks like, at most."""
 

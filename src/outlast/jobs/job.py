@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.engines.engine import Launch
 from outlast.folder import layout
 from outlast.folder.folder import Folder

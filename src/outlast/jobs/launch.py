@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from outlast.dataclass import replace
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, UsageError
 from outlast.folder import layout, life
 from outlast.folder.folder import nonce

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from outlast.dataclass import replace
 from outlast.engines.engine import Condition, LaunchState
 from outlast.engines.registry import LOST
 from outlast.errors import NoCapacity

@@ -5,8 +5,7 @@ Machines wait inside their region, whoever sleeps meanwhile; lists of regions ar
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from outlast.dataclass import replace
 from outlast.engines.engine import LaunchState
 from outlast.folder import life
 from outlast.folder.folder import HeadAt

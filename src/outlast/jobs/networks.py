@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from outlast.errors import UsageError
@@ -10,12 +9,13 @@ from outlast.google.compute_project import ComputeProject
 from outlast.google.errors import ApiError
 from outlast.google.transport import Transport
 from outlast.google.wire import NoAnswer
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
 _NAME = r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _PROJECT = r"(?:(?:https?://.+?/)?projects/(?P<project>[^/]+)/)?"
-_NETWORK = re.compile(rf"(?:{_PROJECT}global/networks/)?(?P<network>{_NAME})")
-_SUBNETWORK = re.compile(rf"{_PROJECT}regions/(?P<region>{_NAME})/subnetworks/(?P<subnetwork>{_NAME})")
+_NETWORK = pattern(rf"(?:{_PROJECT}global/networks/)?(?P<network>{_NAME})")
+_SUBNETWORK = pattern(rf"{_PROJECT}regions/(?P<region>{_NAME})/subnetworks/(?P<subnetwork>{_NAME})")
 
 
 def check_network(transport: Transport, project: str, text: str, regions: Iterable[str]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlast.bundle.pack import Packed
 from outlast.bundle.python import Interpreter
+from outlast.dataclass import replace
 from outlast.engines.engine import Condition
 from outlast.errors import UsageError
 from outlast.jobs.asked import Asked
@@ -41,13 +41,14 @@ def check_goes(world: World, job: str, record: LaunchRecord, name: str, *, resiz
         )
     rented = record.machine.rented
     tpu = tpu_words(record.machine)
-    if rented is not None and (rented.pools or (tpu and not resized)) and not engine.capabilities.contained:
+    if rented is not None and (rented.pools or tpu) and not resized and not engine.capabilities.contained:
         what = "several pools of machines" if rented.pools else f"a TPU, {tpu}"
         raise UsageError(
             f"job `{job}` has {what}, and `{name}` has no such",
             state="nothing was started, nothing is being spent",
             hint=f"`outlast resume {job}` goes on on `{record.engine}`"
-            + ("" if rented.pools else f", and `outlast resume {job} --on {name} --gpus L4` on a GPU"),
+            + f", and `outlast resume {job} --on {name} "
+            + (f"--machine-type {rented.machine_type}` on one machine" if rented.pools else "--gpus L4` on a GPU"),
         )
     return engine
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from outlast.dataclass import replace
 from outlast.jobs.asked import Asked
 from outlast.jobs.plan import Plan, plan
 from outlast.jobs.world import World

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.engines.registry import LEFTOVERS
 from outlast.errors import KeyMissing, PreconditionFailed, UsageError
 from outlast.folder.home import Home

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from outlast.catalog.prices import Billed, Price, disk_usd, price
 from outlast.catalog.table import Catalog, catalog
 from outlast.catalog.vertex import MANAGEMENT_SHARE
+from outlast.dataclass import replace
 from outlast.jobs.rent_tpu import chips_of, slice_of
 from outlast.spec.spec import Machine, Pool
 

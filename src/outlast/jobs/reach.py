@@ -6,12 +6,12 @@ Who adds a kind of shared object enters it in `SHARED`, and how a spec leads to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from outlast.bundle.dataset.record import DatasetName, find_record
 from outlast.bundle.environment.record import part_names, read_manifest
 from outlast.bundle.record import read_packs
+from outlast.dataclass import replace
 from outlast.errors import KeyMissing
 from outlast.folder import layout
 from outlast.spec.record import decode

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
@@ -12,6 +11,7 @@ from outlast.catalog.choose import Choice, Wish, choose
 from outlast.catalog.images import find_image
 from outlast.catalog.prices import Billed, Price, price
 from outlast.catalog.table import Catalog, catalog
+from outlast.dataclass import replace
 from outlast.errors import UsageError
 from outlast.folder import cost
 from outlast.google.connect import connect

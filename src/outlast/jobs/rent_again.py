@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from outlast.agent.vigil import DEADLINE_EARLY_SECONDS, DEADLINE_EARLY_SHARE
+from outlast.dataclass import replace
 from outlast.errors import NotFound, OutlastError, UsageError
 from outlast.folder import cost
 from outlast.jobs.asked import Asked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from outlast.catalog.answers import FORCE, listed, stale
@@ -21,6 +20,7 @@ from outlast.catalog.vertex import (
     vertex_catalog,
 )
 from outlast.catalog.vertex_tpus import Slice, parse_tpu_spec
+from outlast.dataclass import replace
 from outlast.errors import UsageError
 from outlast.google.connect import connect
 from outlast.google.errors import ApiError

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from outlast.container.reference import Reference
 from outlast.google.artifacts import ArtifactsClient
 from outlast.google.connect import connect
 from outlast.google.errors import ApiError
 from outlast.google.wire import NoAnswer
 from outlast.jobs.world import World
+from outlast.pattern import pattern
 
-_GOOGLE = re.compile(r"(?P<region>[a-z]+-[a-z]+[0-9]+)-docker\.pkg\.dev")
+_GOOGLE = pattern(r"(?P<region>[a-z]+-[a-z]+[0-9]+)-docker\.pkg\.dev")
 
 
 def make_repository(world: World, at: Reference) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from outlast.dataclass import replace
 from outlast.errors import Damaged, KeyMissing, OutlastError, PreconditionFailed
 from outlast.folder.prunes import Prunes, newest_prune, read_prunes
 from outlast.folder.records import Head

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 from outlast.spec.spec import Sweep
 
@@ -23,7 +24,7 @@ REQUIREMENT = "optuna>=3"
 """As `outlast[search]` in pyproject.toml."""
 
 FILE_BYTES_MAX = 4 << 20
-_NAMED = re.compile(rb"^\s*optuna(?![\w.-])", re.MULTILINE | re.IGNORECASE)
+_NAMED = pattern(rb"^\s*optuna(?![\w.-])", re.MULTILINE | re.IGNORECASE)
 
 
 def check_study(sweep: Sweep) -> None:

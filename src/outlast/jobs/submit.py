@@ -8,9 +8,8 @@ it: the second submit of a job never mixes its own flags with the first one's.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import KeyMissing, PreconditionFailed, UsageError
 from outlast.folder import life
 from outlast.folder.layout import SweepKeys

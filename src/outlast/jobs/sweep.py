@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from outlast.bundle.record import read_bundle
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import KeyMissing, UsageError
 from outlast.folder.cells import Cells
 from outlast.folder.layout import SweepKeys

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+from outlast.dataclass import replace
 from outlast.engines.engine import Engine
 from outlast.errors import NoCapacity, UsageError
 from outlast.jobs.asked import Asked

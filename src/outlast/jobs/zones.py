@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import OutlastError
 from outlast.folder.records import Head, LaunchRecord
 from outlast.folder.zone_memory import read_memory, tell_end, tell_stockout, what_is_rented

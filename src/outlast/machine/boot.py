@@ -7,7 +7,6 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +15,7 @@ from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_
 from outlast.agent.serve import serve
 from outlast.agent.sweep_terms import paid_no_more
 from outlast.clock import SYSTEM
+from outlast.dataclass import replace
 from outlast.errors import Denied, KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit

@@ -15,13 +15,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
 from typing import TypeVar
 
 from outlast.agent.agent_process import EXIT_AGENT_SPARE
 from outlast.clock import SYSTEM
+from outlast.dataclass import replace
 from outlast.engines.vertex.told import STOPPED, VARIABLE, Told, claim_name, rank_in
 from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, StoreUnavailable
 from outlast.google.auth.metadata import HOST

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -20,10 +19,11 @@ from outlast.bundle.listing import DIGEST_FORM
 from outlast.dataclass import dataclass
 from outlast.errors import Damaged, NotFound
 from outlast.host import files, system
+from outlast.pattern import pattern
 from outlast.store.store import Store
 
 SEAL = "sealed.json"
-_VERSION = re.compile(r"3\.\d{1,3}")
+_VERSION = pattern(r"3\.\d{1,3}")
 
 Prepare = Callable[[Path], None]
 """What a setup script does to an environment before it is sealed."""

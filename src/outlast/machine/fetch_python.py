@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from urllib.parse import urljoin, urlsplit
 
 from outlast.clock import Clock
 from outlast.errors import NotFound
+from outlast.pattern import pattern
 
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 ACCEPT = "application/vnd.pypi.simple.v1+json"
@@ -30,9 +30,7 @@ TRY_AGAIN_SECONDS = 5.0
 ANSWER_SECONDS_MAX = 60.0
 INSTALL_SECONDS_MAX = 900.0
 
-_UV_WHEEL = re.compile(
-    r"uv-(?P<version>\d+(?:\.\d+)*)-py3-none-manylinux_2_17_(?P<machine>\w+?)\.manylinux2014_\w+\.whl"
-)
+_UV_WHEEL = pattern(r"uv-(?P<version>\d+(?:\.\d+)*)-py3-none-manylinux_2_17_(?P<machine>\w+?)\.manylinux2014_\w+\.whl")
 
 
 def fetch_python(version: str, cache: Path, environ: Mapping[str, str], clock: Clock) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ from outlast.folder.sound import legal_path
 from outlast.host import files
 from outlast.machine import tree
 from outlast.machine.disk_file import DiskFile, Seen
+from outlast.pattern import pattern
 
 RECORD = "checkpoint.json"
-_NAME = re.compile(r"step-\d{12,}(?:\.\d+)?")
+_NAME = pattern(r"step-\d{12,}(?:\.\d+)?")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from outlast.dataclass import dataclass
 from outlast.host import system
 from outlast.machine import tree, whole
 from outlast.machine.disk_file import Seen
+from outlast.pattern import pattern
 
 SETTLE_SECONDS = 2.0
 SETTLE_SECONDS_RENAMED = 0.2
@@ -33,7 +34,7 @@ LOOK_SECONDS = 0.2
 LOOK_SHARE = 100
 """A look may cost a hundredth of the time between two looks."""
 
-_LOG = re.compile(r"\.(log|csv|tsv|txt|jsonl|ndjson|out|err|wandb)$|tfevents", re.IGNORECASE)
+_LOG = pattern(r"\.(log|csv|tsv|txt|jsonl|ndjson|out|err|wandb)$|tfevents", re.IGNORECASE)
 
 
 class Condition(enum.Enum):

@@ -10,10 +10,10 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from outlast.clock import SYSTEM
+from outlast.dataclass import replace
 from outlast.engines.compute.told import Told
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir

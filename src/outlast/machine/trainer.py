@@ -6,7 +6,6 @@ import errno
 import os
 import select
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from outlast.agent import trainer_process
@@ -14,6 +13,7 @@ from outlast.agent.child import Exit, Notice, Saved, Start
 from outlast.agent.init import ORDER_END, ORDER_START, ORDER_TERM
 from outlast.agent.trainer_process import SPOOL_LOG, Order
 from outlast.clock import Clock
+from outlast.dataclass import replace
 from outlast.errors import OutlastError
 from outlast.host import files, system
 from outlast.host.machine_dir import MARK, Assignment, MachineDir

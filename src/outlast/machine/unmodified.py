@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from outlast.dataclass import dataclass
 from outlast.host import files
 from outlast.machine.disk_file import DiskFile
 from outlast.machine.settle import Quiet, Settling
+from outlast.pattern import pattern
 
 OUTPUTS_SECONDS_MIN = 60.0
 """When only outputs have changed, they are not saved more often than this."""
@@ -23,9 +23,9 @@ HELD_MAX = 256
 EMPTY = hashlib.sha256(repr([]).encode()).hexdigest()
 """The digest of a directory without files."""
 
-_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)")
-_SHARD = re.compile(r"\d+[-_]of[-_]\d+")
-_NUMBER = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]*?(\d{1,9})(?![0-9A-Za-z])")
+_DATE = pattern(r"(?<!\d)(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)")
+_SHARD = pattern(r"\d+[-_]of[-_]\d+")
+_NUMBER = pattern(r"(?<![0-9A-Za-z])[A-Za-z]*?(\d{1,9})(?![0-9A-Za-z])")
 
 
 @dataclass(frozen=True)

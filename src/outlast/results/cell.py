@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from random import Random
 from typing import Any
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import Damaged, KeyMissing, NewerFormat
 from outlast.folder.cell import CellFolder
 from outlast.folder.folder import Folder

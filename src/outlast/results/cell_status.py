@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from outlast.dataclass import replace
 from outlast.folder.cell import CellFolder
 from outlast.folder.publish import publish
 from outlast.results.status import Status, status_of

@@ -11,6 +11,7 @@ from typing import Any
 
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 NAME = ".calibanconfig.json"
@@ -25,7 +26,7 @@ MEANINGLESS: Mapping[str, str] = {
 }
 """Key -> why it has no meaning any more."""
 
-_COMMENTS = re.compile(r'("(?:\\.|[^"\\])*")|#[^\n]*|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMENTS = pattern(r'("(?:\\.|[^"\\])*")|#[^\n]*|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import legal_name, shown
 
 NAME_LENGTH_MAX = 63
 VARIABLE = "OUTLAST_DATASET"
 URL_VARIABLE = "OUTLAST_DATASET_URL"
 
-_HANDLE = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,39})=(.+)", re.DOTALL)
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HANDLE = pattern(r"([A-Za-z][A-Za-z0-9_-]{0,39})=(.+)", re.DOTALL)
+_NAME = pattern(r"[a-z0-9][a-z0-9._-]{0,62}")
+_URL = pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def split_dataset(text: str) -> tuple[str, str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
 DURATION_SECONDS_MAX = 10 * 365 * 86400.0
 UNITS_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,6})?"
-_FORM = re.compile("".join(rf"(?:(?P<{unit}>{_NUMBER}){unit})?" for unit in UNITS_SECONDS))
-_SECONDS = re.compile(_NUMBER)
+_FORM = pattern("".join(rf"(?:(?P<{unit}>{_NUMBER}){unit})?" for unit in UNITS_SECONDS))
+_SECONDS = pattern(_NUMBER)
 
 
 def parse_duration(text: str) -> float:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
 VALUE_BYTES_MAX = 32 * 1024
 RESERVED_PREFIX = "OUTLAST_"
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_SECRET_NAME = re.compile(r"(^|_)(API|ACCESS|PRIVATE)?KEY$|SECRET|PASSWORD|PASSWD|PASSPHRASE|TOKEN(?!IZ)")
+_NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_SECRET_NAME = pattern(r"(^|_)(API|ACCESS|PRIVATE)?KEY$|SECRET|PASSWORD|PASSWD|PASSPHRASE|TOKEN(?!IZ)")
 """`TOKENIZERS_PARALLELISM` is a setting, not a token."""
 
-_SECRET_VALUE = re.compile(
+_SECRET_VALUE = pattern(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
     r"|(sk-|ghp_|gho_|github_pat_|glpat-|hf_|xox[abp]-|AIza|AKIA|ya29\.)[A-Za-z0-9_\-./+=]{12,}"
 )
-_HARMLESS_VALUE = re.compile(r"[0-9.,]{0,9}|true|false|yes|no", re.IGNORECASE)
+_HARMLESS_VALUE = pattern(r"[0-9.,]{0,9}|true|false|yes|no", re.IGNORECASE)
 """`MAX_TOKENS=4096` is not a secret either."""
 
 

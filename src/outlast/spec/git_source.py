@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
 TEXT_LENGTH_MAX = 2000
@@ -17,10 +18,10 @@ PROTOCOLS = ("file", "git", "http", "https", "ssh")
 USER_LENGTH_MAX = 20
 """Longer than this, the user in a web address is a token."""
 
-_REF = re.compile(r"(?!.*\.\.)(?!.*//)(?!.*@\{)\w[\w./+#-]*(?<![./])")
-_REST = re.compile(r"(?P<path>.*?)(?:@(?P<ref>[^@:]*)(?::(?P<below>[^@]*))?)?", re.DOTALL)
-_SCP = re.compile(r"[^/:]+:(?!//)")
-_BELOW = re.compile(r"(?!\.{1,2}(?:/|$))[^/\0\\]+(?:/(?!\.{1,2}(?:/|$))[^/\0\\]+)*")
+_REF = pattern(r"(?!.*\.\.)(?!.*//)(?!.*@\{)\w[\w./+#-]*(?<![./])")
+_REST = pattern(r"(?P<path>.*?)(?:@(?P<ref>[^@:]*)(?::(?P<below>[^@]*))?)?", re.DOTALL)
+_SCP = pattern(r"[^/:]+:(?!//)")
+_BELOW = pattern(r"(?!\.{1,2}(?:/|$))[^/\0\\]+(?:/(?!\.{1,2}(?:/|$))[^/\0\\]+)*")
 
 
 class GitSource(NamedTuple):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 from outlast.spec.spec import Machine
 
 CPUS_MAX = 4096
 GPUS_MAX = 64
 
-_GPUS = re.compile(r"(?:(?P<count>[0-9]{1,6})[xX])?(?P<type>[A-Za-z][A-Za-z0-9-]{0,40})")
+_GPUS = pattern(r"(?:(?P<count>[0-9]{1,6})[xX])?(?P<type>[A-Za-z][A-Za-z0-9-]{0,40})")
 
 
 def check_machine(cpus: int, gpus: int) -> Machine:

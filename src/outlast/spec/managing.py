@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
 REPLICAS_MAX = 1000
-_TENSORBOARD = re.compile(r"(projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/tensorboards/)?[A-Za-z0-9_-]{1,128}")
+_TENSORBOARD = pattern(r"(projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/tensorboards/)?[A-Za-z0-9_-]{1,128}")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import unicodedata
 from random import Random
 
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 
 JOB_ID_LENGTH_MAX = 40
 """An id becomes part of resource names and labels, whose limit is 63 in every cloud."""
@@ -20,7 +21,7 @@ LABEL_LENGTH_MAX = 63
 LABEL_WORDS_MAX = 256
 """Of a label as it is typed: what a cloud has of it is shorter (see spec/sweep/labels.py)."""
 
-_JOB_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_JOB_ID = pattern(r"[a-z0-9][a-z0-9-]{0,39}")
 _SHOWN_LENGTH_MAX = 60
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from outlast.errors import NotFound, UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 from outlast.spec.secrets import KINDS, parse_reference
 
@@ -17,7 +18,7 @@ TEXT_BYTES_MAX = 4096
 SCHEMES = ("https", "http")
 FORMS = "`--notify https://...`, `--notify 'mail -s done me'`, or `--notify env:VARIABLE` for a URL that nobody else may know"
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def is_url(text: str) -> bool:

@@ -7,22 +7,23 @@ import re
 from typing import Any
 
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.machine import parse_count, parse_gpus
 from outlast.spec.names import shown
 
 DISK_GB_MAX = 65_536
 COST_USD_MAX = 1_000_000.0
 
-_PROJECT = re.compile(r"([a-z0-9][a-z0-9.-]{0,100}:)?[a-z0-9][a-z0-9-]{0,62}")
-_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+|us|eu|asia|[a-z]+[0-9]+")
-_ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]+[0-9]*[a-z]*")
-_WORD = re.compile(r"[a-z][a-z0-9-]{0,62}")
-_MACHINE = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_PROJECT = pattern(r"([a-z0-9][a-z0-9.-]{0,100}:)?[a-z0-9][a-z0-9-]{0,62}")
+_REGION = pattern(r"[a-z]+-[a-z]+[0-9]+|us|eu|asia|[a-z]+[0-9]+")
+_ZONE = pattern(r"[a-z]+-[a-z]+[0-9]+-[a-z]+[0-9]*[a-z]*")
+_WORD = pattern(r"[a-z][a-z0-9-]{0,62}")
+_MACHINE = pattern(r"[a-z][a-z0-9_-]{0,62}")
 """Older names have underscores; what they mean now, the catalog says."""
 
-_PATH = re.compile(r"(?=.{1,400}\Z)[A-Za-z][A-Za-z0-9._:-]*(/[A-Za-z0-9][A-Za-z0-9._:-]*)*")
-_API = re.compile(r"https://[a-z.]+/compute/v1/")
-_ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}@[A-Za-z0-9][A-Za-z0-9.-]{0,200}")
+_PATH = pattern(r"(?=.{1,400}\Z)[A-Za-z][A-Za-z0-9._:-]*(/[A-Za-z0-9][A-Za-z0-9._:-]*)*")
+_API = pattern(r"https://[a-z.]+/compute/v1/")
+_ACCOUNT = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}@[A-Za-z0-9][A-Za-z0-9.-]{0,200}")
 
 
 def read_gpus(value: Any) -> int | str:

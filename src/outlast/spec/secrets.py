@@ -8,6 +8,7 @@ from pathlib import Path
 
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.environment import check_variable
 
 KINDS = {
@@ -27,11 +28,11 @@ ON_THIS_COMPUTER = frozenset(KINDS) - BY_MACHINE
 LATEST = "latest"
 
 NAME_LENGTH_MAX = 100
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_VERSION = re.compile(
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_VERSION = pattern(
     r"projects/[a-z0-9][a-z0-9.:-]{0,100}/secrets/[A-Za-z0-9_-]{1,255}(/versions/([1-9][0-9]{0,8}|latest))?", re.ASCII
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE = pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)

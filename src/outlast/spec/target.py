@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from outlast.errors import Denied, NotFound, UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 from outlast.spec.spec import Target, TargetKind
 
@@ -21,8 +22,8 @@ NEAR_DEPTH_MAX = 3
 NEAR_RATIO_MIN = 0.65
 NEAR_PASSED_OVER = (".", "__", "venv", "node_modules")
 
-_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
-_SHEBANG = re.compile(rb"#!\s*\S*?(?:\S*/env\s+(?:-S\s+)?)?(?P<name>[^/\s]+)(?:\s|$)")
+_MODULE = pattern(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+_SHEBANG = pattern(rb"#!\s*\S*?(?:\S*/env\s+(?:-S\s+)?)?(?P<name>[^/\s]+)(?:\s|$)")
 
 
 def parse_target(text: str, directory: Path) -> Target:

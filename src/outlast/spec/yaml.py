@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from outlast.pattern import pattern
 from outlast.spec.yaml_scalar import Flow, Refused, key_of, plain, split_key, without_comment
 
 DEPTH_MAX = 50
-_BLOCK = re.compile(r"[|>][-+]?")
+_BLOCK = pattern(r"[|>][-+]?")
 
 
 class YamlError(ValueError):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from outlast.pattern import pattern
+
 DEPTH_MAX = 50
 
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+|0o[0-7]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_UNCLEAR = re.compile(
+_INTEGER = pattern(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+|0o[0-7]+")
+_FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_UNCLEAR = pattern(
     r"(?i:yes|no|on|off)|[-+]?0[0-9]+|[-+]?[0-9][0-9,]*_[0-9_.]*|[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?|0b[01_]+"
 )
 """Truths, octal numbers, underscores and base sixty: in YAML 1.1, not in 1.2."""
 
-_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_NOT_FINITE = pattern(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _WORDS = {"null": None, "Null": None, "NULL": None, "~": None}
 _TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _ESCAPES = {

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from outlast.clock import SYSTEM, Clock
 from outlast.errors import Damaged, KeyMissing, PreconditionFailed
+from outlast.pattern import pattern
 from outlast.store.directories import Directories
 from outlast.store.disk import Disk, is_regular, open_file, read_file, size_of, status_of, translated
 from outlast.store.files import ChunksFailed, Files, Staged
@@ -28,7 +28,7 @@ from outlast.store.paths import DISPLACED, MARK, path_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored, Upload
 from outlast.store.walk import walk
 
-_CREATED = re.compile(r"[A-Za-z0-9_-]{1,100}~1").fullmatch
+_CREATED = pattern(r"[A-Za-z0-9_-]{1,100}~1").fullmatch
 """A name that is its own segment, in its first generation."""
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 
+from outlast.pattern import pattern
+
 NAME_BYTES_MAX = 1024
 """Cloud Storage's limit."""
 
 _TO_NAME = {"\t": "\t\x01", "\n": "\t\x02", "\f": "\f\x01", "\r": "\f\x02"}
 _TO_KEY = {name: key for key, name in _TO_NAME.items()}
-_ODD = re.compile(r"[\t\n\f\r]")
-_CODED = re.compile(r"[\t\f](.?)", re.DOTALL)
+_ODD = pattern(r"[\t\n\f\r]")
+_CODED = pattern(r"[\t\f](.?)", re.DOTALL)
 
 
 class Names:

@@ -11,8 +11,8 @@ x * 300             x * 240 ~+ / + x * 60   what is too long for one name goes o
 from __future__ import annotations
 
 import functools
-import re
 
+from outlast.pattern import pattern
 from outlast.store.keys import CHECKED_KEYS_MAX, check_key
 
 MARK = "~"
@@ -32,11 +32,11 @@ TEMPORARY = ".tmp~"
 FOREIGN = (".nfs", ".DS_Store", "._")
 """Beginnings of names that appear by themselves: NFS (unlinked while open) and macOS (Finder, AppleDouble)."""
 
-_ODD = re.compile(r"[%~\x00-\x1f\x7f]|(?:^|/)\.(?:nfs|DS_Store|_)|[^/]{60}")
+_ODD = pattern(r"[%~\x00-\x1f\x7f]|(?:^|/)\.(?:nfs|DS_Store|_)|[^/]{60}")
 """Keys without any of this are their own paths (60 characters are at most `NAME_BYTES_MAX` bytes)."""
 
-_SPECIAL = re.compile(r"[%~\x00-\x1f\x7f]")
-_ESCAPE = re.compile(r"%([0-9A-F]{2})")
+_SPECIAL = pattern(r"[%~\x00-\x1f\x7f]")
+_ESCAPE = pattern(r"%([0-9A-F]{2})")
 
 
 @functools.lru_cache(maxsize=CHECKED_KEYS_MAX)

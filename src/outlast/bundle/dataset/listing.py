@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from outlast.bundle.listing import DIGEST_FORM, EXECUTABLE, PLAIN
 from outlast.errors import Damaged
+from outlast.pattern import pattern
 
 PIECE_BYTES = 16 << 20
 """Longer files are several pieces, so that an upload goes on where it was killed. Part of the format: the digest counts pieces."""
@@ -25,7 +26,7 @@ SHARD_ROWS_MAX = 20_000
 SHARD_PIECES_MAX = 40_000
 """How much of a listing is in memory at a time, whatever the dataset's size."""
 
-_ILLEGAL = re.compile(rb"\A\Z|\A/|/\Z|//|(?:\A|/)\.{1,2}(?:/|\Z)|\0|[^/]{256}", re.DOTALL)
+_ILLEGAL = pattern(rb"\A\Z|\A/|/\Z|//|(?:\A|/)\.{1,2}(?:/|\Z)|\0|[^/]{256}", re.DOTALL)
 
 
 class Piece(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +14,14 @@ from outlast.bundle.dataset.unpack import Directories, seal
 from outlast.bundle.unpack import write_pieces
 from outlast.clock import Clock
 from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
+from outlast.pattern import pattern
 from outlast.store.registry import SCHEMES
 from outlast.store.store import Entry, Store
 
 OBJECTS_MAX = 10_000_000
 HTTP = frozenset({"http", "https"})
 
-_SIGNED = re.compile(r"(?i)(?:^|[&?])[^=&]*(?:signature|token|secret|password|api_?key|sig)=")
+_SIGNED = pattern(r"(?i)(?:^|[&?])[^=&]*(?:signature|token|secret|password|api_?key|sig)=")
 
 OpenStore = Callable[[str], Store]
 

@@ -11,7 +11,6 @@ import binascii
 import csv
 import hashlib
 import io
-import re
 import stat
 import zipfile
 import zlib
@@ -22,6 +21,7 @@ from typing import IO
 from outlast.bundle.environment.names import name_and_version, normal
 from outlast.bundle.listing import is_canonical
 from outlast.errors import Damaged
+from outlast.pattern import pattern
 
 FILES_MAX = 200_000
 BYTES_MAX = 32 << 30
@@ -34,7 +34,7 @@ CHUNK_BYTES = 1 << 20
 LOCAL_HEAD_BYTES = 30
 UNRECORDED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 
-_HASH = re.compile(r"(sha256|sha384|sha512)=([A-Za-z0-9_-]+)")
+_HASH = pattern(r"(sha256|sha384|sha512)=([A-Za-z0-9_-]+)")
 
 
 class Archive:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from outlast.bundle.environment.script_block import parse_toml, read_block
 from outlast.bundle.environment.sources import with_sources
 from outlast.dataclass import dataclass
 from outlast.errors import NotFound, UsageError
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 PYPROJECT, LOCK, REQUIREMENTS = "pyproject.toml", "uv.lock", "requirements.txt"
@@ -25,7 +25,7 @@ LOCK_BYTES_MAX = 64 << 20
 OURS = "outlast"
 """Every trainer has it, in the version that submitted it: it is not asked for."""
 
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_NAME = pattern(r"[A-Za-z0-9][\w.-]*")
 
 
 @dataclass(frozen=True)

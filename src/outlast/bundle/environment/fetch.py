@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import netrc
 import os
-import re
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from urllib3.util import Retry, Timeout, make_headers
 
 from outlast.dataclass import dataclass
 from outlast.errors import Damaged, Unreachable
+from outlast.pattern import pattern
 
 HANDS = 12
 """Each has a connection of its own. An index answers after tens of milliseconds, and a certificate is looked at in one: few files wait
@@ -31,7 +31,7 @@ TRIES = 3
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 """Where uv is told of indexes, with their logins: in its lock there are none."""
 
-_WITH_LOGIN = re.compile(r"https?://[^\s/@]+@[^\s]+")
+_WITH_LOGIN = pattern(r"https?://[^\s/@]+@[^\s]+")
 
 TIMES = Timeout(connect=20, read=60)
 FOUND = 200

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from outlast.bundle.environment.archive import Archive
 from outlast.errors import Damaged
+from outlast.pattern import pattern
 
 INSTALLER = "outlast"
 SHEBANG_BYTES_MAX = 120
@@ -23,8 +23,8 @@ if __name__ == "__main__":
     sys.argv[0] = sys.argv[0].removesuffix(".exe")
     sys.exit({function}())
 """
-_ENTRY = re.compile(r"(?P<module>[\w.]+)\s*(?::\s*(?P<function>[\w.]+))?\s*(?:\[.*\])?")
-_SCRIPT_NAME = re.compile(r"[\w.+-]+")
+_ENTRY = pattern(r"(?P<module>[\w.]+)\s*(?::\s*(?P<function>[\w.]+))?\s*(?:\[.*\])?")
+_SCRIPT_NAME = pattern(r"[\w.+-]+")
 
 
 class Site:

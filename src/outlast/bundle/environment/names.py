@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_WHEEL_NAME = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl", re.DOTALL)
+from outlast.pattern import pattern
+
+_WHEEL_NAME = pattern(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl", re.DOTALL)
 
 
 def name_and_version(wheel: str) -> tuple[str, str]:

@@ -8,18 +8,18 @@ environments/by-declaration/<key>.json   what a declaration was resolved to, so 
 from __future__ import annotations
 
 import hashlib
-import re
 
 from outlast.bundle.listing import DIGEST_FORM
 from outlast.dataclass import dataclass
 from outlast.errors import Damaged, KeyMissing
 from outlast.folder import layout
+from outlast.pattern import pattern
 from outlast.spec.record import decode
 from outlast.store.store import Store
 
 PART_BYTES_MAX = 64 << 20
 PACKAGES_MAX = 5000
-PART_NAME = re.compile(r"(?P<sha256>[0-9a-f]{64})(?:-\d{6,})?")
+PART_NAME = pattern(r"(?P<sha256>[0-9a-f]{64})(?:-\d{6,})?")
 
 
 @dataclass(frozen=True)

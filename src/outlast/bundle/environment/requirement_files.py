@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from outlast.errors import NotFound, UsageError
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 FILE_BYTES_MAX = 4 << 20
@@ -20,8 +21,8 @@ LOCAL_FILES_MAX = 20_000
 LOCAL_BYTES_MAX = 1 << 30
 """A local project above this is no project: somebody has named a directory of data."""
 
-_INCLUDE = re.compile(r"\s*(?:-r|-c|--requirement|--constraint)(?:\s*=\s*|\s+|(?=\S))(?P<path>[^#]+?)(?:\s+#.*)?")
-_EDITABLE = re.compile(r"\s*(?:-e|--editable)(?:\s*=\s*|\s+)")
+_INCLUDE = pattern(r"\s*(?:-r|-c|--requirement|--constraint)(?:\s*=\s*|\s+|(?=\S))(?P<path>[^#]+?)(?:\s+#.*)?")
+_EDITABLE = pattern(r"\s*(?:-e|--editable)(?:\s*=\s*|\s+)")
 _PASSED_OVER = frozenset({".git", "__pycache__", "build", "dist", ".venv", "venv", "node_modules", ".mypy_cache"})
 
 

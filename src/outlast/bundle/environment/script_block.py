@@ -9,11 +9,12 @@ from typing import Any
 
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 SCRIPT_BYTES_MAX = 4 << 20
 
-_BLOCK = re.compile(
+_BLOCK = pattern(
     r"^# /// (?P<type>[a-zA-Z0-9-]+)[ \t]*\r?$\n(?P<content>(?:^#(?:| .*)\r?$\n)+?)^# ///[ \t]*\r?$", re.MULTILINE
 )
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from pathlib import Path
 
 from outlast.bundle.environment.requirement_files import tree_content
 from outlast.errors import NotFound, UsageError
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 SCRIPT_BYTES_MAX = 4 << 20
 NAMED_BYTES_MAX = 1 << 30
 
-_WORD = re.compile(r"[^\s\"'`;|&<>()=,$#{}]+")
+_WORD = pattern(r"[^\s\"'`;|&<>()=,$#{}]+")
 
 
 def setup_digest(directory: Path, script: str) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from outlast.bundle.environment.names import normal
 from outlast.bundle.environment.script_block import parse_toml
+from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
 
 PROJECT_BYTES_MAX = 4 << 20
 
-_REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?P<extras>\[[^\]]*\])?(?P<rest>[^;@]*)(?P<marker>;.*)?")
+_REQUIREMENT = pattern(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?P<extras>\[[^\]]*\])?(?P<rest>[^;@]*)(?P<marker>;.*)?")
 
 
 def with_sources(lines: Sequence[str], document: Mapping[str, Any], directory: Path) -> list[str]:
@@ -59,9 +59,9 @@ def _members(settings: Mapping[str, Any], directory: Path) -> dict[str, Path]:
 
 
 def _matches(patterns: Sequence[object], directory: Path) -> Iterator[Path]:
-    for pattern in patterns:
-        if isinstance(pattern, str) and not pattern.startswith("/"):
-            yield from (path.parent for path in directory.glob(f"{pattern}/pyproject.toml"))
+    for one in patterns:
+        if isinstance(one, str) and not one.startswith("/"):
+            yield from (path.parent for path in directory.glob(f"{one}/pyproject.toml"))
 
 
 def _named(member: Path) -> tuple[str, Path]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from outlast.errors import OutlastError
+from outlast.pattern import pattern
 
 SECONDS_MAX = 3600.0
 """Building a large package from its source takes long; nothing takes longer than this."""
@@ -17,7 +17,7 @@ SECONDS_MAX = 3600.0
 ESSENCE_LINES_MAX = 12
 ESSENCE_LINE_LENGTH_MAX = 300
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_COLOUR = pattern(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Said(NamedTuple):

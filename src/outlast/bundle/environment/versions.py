@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_CLAUSE = re.compile(r"\s*(?P<operator>>=|<=|==|!=|~=|>|<|===)\s*(?P<version>\d+(?:\.\d+)*)(?P<any>\.\*)?\s*")
+from outlast.pattern import pattern
+
+_CLAUSE = pattern(r"\s*(?P<operator>>=|<=|==|!=|~=|>|<|===)\s*(?P<version>\d+(?:\.\d+)*)(?P<any>\.\*)?\s*")
 
 
 def allows(specifier: str, version: str) -> bool:

@@ -10,16 +10,15 @@ failed            three in a row did not come up: the launch is over, and this i
 
 from __future__ import annotations
 
-import re
-
 from outlast.dataclass import dataclass
 from outlast.engines.compute.names import Bucket
 from outlast.google.errors import ApiError
 from outlast.google.storage import StorageClient
+from outlast.pattern import pattern
 
 FAILED = "failed"
 WHY_BYTES_MAX = 4000
-_BOOT = re.compile(r"(\d{1,6})-(\d{1,9})(-up|-log|-spare)?")
+_BOOT = pattern(r"(\d{1,6})-(\d{1,9})(-up|-log|-spare)?")
 
 
 @dataclass(frozen=True)

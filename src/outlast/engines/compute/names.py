@@ -5,13 +5,13 @@ A group's machines are `outlast-<id>-0`, `-1` and so on: the last number is the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from outlast.dataclass import dataclass
 from outlast.engines.engine import Launch, home_digest
 from outlast.engines.renting import out_of_reach
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 
 MARK = "outlast"
 HOME_LABEL, JOB_LABEL, LAUNCH_LABEL, KIND_LABEL = "outlast-home", "outlast-job", "outlast-launch", "outlast-kind"
@@ -20,8 +20,8 @@ STOPPED = "stopped"
 SWEEP = "sweep"
 """Of kinds: its workers run the cells of a sweep, each by itself."""
 
-_ID = re.compile(r"[0-9a-f]{8,32}")
-_BAD = re.compile(r"[^a-z0-9_-]")
+_ID = pattern(r"[0-9a-f]{8,32}")
+_BAD = pattern(r"[^a-z0-9_-]")
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ next command that looks starts it again from its record.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -33,6 +32,7 @@ from outlast.engines.engine import Condition, Launch, LaunchState
 from outlast.errors import UsageError
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
+from outlast.pattern import pattern
 from outlast.spec.record import decode, encode
 
 VERSION = str(vars(sys.modules["outlast"])["__version__"])
@@ -40,7 +40,7 @@ VERSION = str(vars(sys.modules["outlast"])["__version__"])
 
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 ID_LENGTH_MAX = 100
-_MACHINE = re.compile(r"(0|[1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_MACHINE = pattern(r"(0|[1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 """RANK-BOOT: whatever else lies there is nobody's machine."""
 
 

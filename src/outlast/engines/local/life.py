@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 
 from outlast.clock import Clock
+from outlast.dataclass import replace
 from outlast.engines.engine import Condition
 from outlast.engines.local import ending, machines
 from outlast.engines.local.layout import End, LocalDir, Order

@@ -7,10 +7,9 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.host.process import Process

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from outlast.pattern import pattern
 from outlast.results.compare import json_value
 from outlast.results.compare.source import Look, Source
 
@@ -15,7 +16,7 @@ themselves. What a script logs may be its speed; what it has learned is in its s
 _GLOBAL = "global"
 """A global generator that nobody seeds is another one in every process; one that is used shows in everything it decides."""
 
-_FOLDER = re.compile(r"(^|/)(step-\d{12})\.\d+(?=/)")
+_FOLDER = pattern(r"(^|/)(step-\d{12})\.\d+(?=/)")
 
 
 def steady_path(path: str) -> str:

@@ -7,11 +7,12 @@ import re
 from typing import Any
 
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
-_TEXT_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TEXT_OR_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])')
-_NOT_BLANK = re.compile(r"[^\s]")
+_TEXT_OR_COMMENT = pattern(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TEXT_OR_LAST_COMMA = pattern(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[\]}])')
+_NOT_BLANK = pattern(r"[^\s]")
 HINT = "a sweep is JSON: text in double quotes, comments behind `#` or `//`; `*.toml` and `*.yaml` are read too"
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.pattern import pattern
 from outlast.spec.names import shown
 
 DEPTH_MAX = 50
@@ -29,8 +29,8 @@ KEYS_ALLOWED = (
 COMPOUND_ALLOWED = "`[a,b]` takes a list of lists, one value for each name: `[[1, 2], [3, 4]]`"
 
 _NAME = r"[^\s,\[\]\0]+"
-_PLAIN = re.compile(_NAME)
-_COMPOUND = re.compile(rf"\[\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*\]")
+_PLAIN = pattern(_NAME)
+_COMPOUND = pattern(rf"\[\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*\]")
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from outlast.pattern import pattern
 from outlast.spec.environment import looks_secret
 from outlast.spec.names import LABEL_LENGTH_MAX
 
@@ -17,8 +17,8 @@ RESERVED = ("outlast",)
 
 GOOGLES_OWN = "goog"
 
-_NUMBER = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_NOT_ALLOWED = re.compile(r"[^a-z0-9_-]")
+_NUMBER = pattern(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NOT_ALLOWED = pattern(r"[^a-z0-9_-]")
 
 
 def labels_of(args: Sequence[str], given: Mapping[str, str], own: Mapping[str, str] | None = None) -> dict[str, str]:
