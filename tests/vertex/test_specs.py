@@ -166,7 +166,7 @@ def test_requests_are_valid_by_the_discovery_document(rented: Rented) -> None:
 )
 def test_an_image_is_called_as_its_code_whatever_the_job_is_called(git: str, name: str) -> None:
     asked = Asked(target="train.py", name="job-17", git=git, container=Containing(registry="example.org/images"))
-    found = repository_for(cast("World", None), named_by_code(asked), Path("/home/ann/work"))
+    found = repository_for(cast("World", None), named_by_code(asked), Path("/nowhere/work"))
     assert found.path == f"images/{name}"
 
 
