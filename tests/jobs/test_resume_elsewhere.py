@@ -17,9 +17,10 @@ from outlast.folder import life
 from outlast.folder.records import LaunchRecord
 from outlast.jobs import resume as resuming
 from outlast.jobs.job import Job
+from outlast.jobs.other_engine import check_goes, workers_at
 from outlast.jobs.world import World
 from outlast.spec.record import encode
-from outlast.spec.spec import Machine, Provenance, Rented, Spec, Target, TargetKind
+from outlast.spec.spec import Machine, Pool, Provenance, Rented, Spec, Target, TargetKind
 from outlast.store.memory import MemoryStore
 
 MACHINE = Machine(1, 0, Rented("p", ("r",), "t", usd_per_hour=1.0))
@@ -128,3 +129,15 @@ def test_if_its_own_engine_has_it_again_by_then_it_stays_there(tmp_path: Path) -
         resuming.resume(running.world, running.job, changes={"on": "there"})
     assert running.job.folder.read_head().head.launch_id == "a1"
     assert not running.there.started and not running.here.stopped
+
+
+def test_one_of_several_pools_goes_elsewhere_when_its_machine_is_named(tmp_path: Path) -> None:
+    world = Running(tmp_path, lambda job: None).world
+    assert MACHINE.rented is not None
+    pools = replace(MACHINE, rented=replace(MACHINE.rented, machine_type="n1-standard-4", pools=(Pool("t", 1),)))
+    record = LaunchRecord(1, "a1", "here", 2, pools, 0.0, 1e6, "b" * 64)
+    with pytest.raises(UsageError, match="has several pools of machines, and `there` has no such") as caught:
+        check_goes(world, "one", record, "there")
+    assert "`outlast resume one --on there --machine-type n1-standard-4` on one machine" in caught.value.hint
+    assert check_goes(world, "one", record, "there", resized=True) is world.engine("there")
+    assert workers_at(MACHINE, record) == 1

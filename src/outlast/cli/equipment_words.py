@@ -20,7 +20,7 @@ def say_equipment(equipment: Equipment) -> None:
     python, environment = equipment.interpreter, equipment.environment
     if equipment.elsewhere:
         say(
-            "Python: its machine's own, with the packages that it has: none are declared; `--python` asks for a version"
+            "Python: that of its machine or image, with the packages there: none are declared; `--python` asks for a version"
         )
     elif environment is None:
         say(f"Python {python.version} at `{shown(python.path)}`: {shown(python.why)}, with its own packages")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from outlast.jobs.job import Job
     from outlast.jobs.world import World
     from outlast.results.status import Status
-    from outlast.spec.spec import Spec
+    from outlast.spec.spec import Machine, Spec
 
 USD_PER_CLASS_A = 0.005 / 1000
 LAST_BYTES_MAX = 16 << 10
@@ -166,10 +166,10 @@ def _image(status: Status) -> str:
     return f"`{shown(rented.image)}`" if rented is not None and "@sha256:" in rented.image else ""
 
 
-def _python(spec: Spec) -> str:
+def _python(spec: Spec, machine: Machine) -> str:
     version = spec.provenance.python_version
-    if spec.environment is None and spec.machine.rented is not None and spec.python != ENVIRONMENT_PYTHON:
-        return "its machine's own"
+    if spec.environment is None and machine.rented is not None and spec.python != ENVIRONMENT_PYTHON:
+        return "its image's own" if machine.rented.service else "its machine's own"
     if spec.environment is None:
         return f"{version} at {shown(spec.python)}"
     packages = count(spec.environment.packages, "package")
@@ -200,7 +200,7 @@ def _print_facts(status: Status) -> None:
             f"{age(spec.submitted_at, status.now)} from {shown(spec.provenance.directory)}{code}",
         ),
         ("code", _edited(status)),
-        ("python", _python(spec)),
+        ("python", _python(spec, status.launch.machine)),
         ("image", _image(status)),
         ("began with", began_with(status)),
         ("evaluates", evaluates(spec)),
