@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import outlast
@@ -49,6 +50,35 @@ def test_names_that_are_ours_are_refused(tmp_path: Path) -> None:
         outlast.checkpoint(1) as folder,
     ):
         (folder / "state.json").write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"step": -1}, "step=-1 must be a whole number"),
+        ({"step": "7"}, "step='7' must be a whole number"),
+        ({"step": 2.5}, "step=2.5 must be a whole number"),
+        ({"step": float("inf")}, "step=inf must be a whole number"),
+        ({"metrics": 5}, "names with numbers"),
+        ({"metrics": {"loss": "low"}}, "'loss' must be a number, not str"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_before_anything_is_written(
+    tmp_path: Path, given: dict[str, Any], words: str
+) -> None:
+    with life(tmp_path):
+        with pytest.raises((TypeError, ValueError), match=words), outlast.checkpoint(**given):
+            raise AssertionError("the block began")
+        assert outlast.latest_checkpoint() is None
+
+
+def test_a_step_may_be_an_element_of_an_array(tmp_path: Path) -> None:
+    with life(tmp_path):
+        element: Any = np.arange(9)[8]
+        with outlast.checkpoint(element, wait=True):
+            pass
+        latest = outlast.latest_checkpoint()
+        assert latest is not None and latest.step == 8
 
 
 def test_by_hand_the_folder_is_thrown_away(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def checkpoint(
     """
     here = context.current()
     here.own_checkpoints = True
+    step = None if step is None else _whole(step)
     numbers = _numbers(metrics or {})
     if not here.kept() or here.checkpoint_dir is None:
         folder = context.scratch_dir("checkpoint")
@@ -94,11 +95,29 @@ def _build(here: Context, folder: Path, step: int | None, numbers: dict[str, flo
     if step is None:
         found = disk.list_checkpoints(here.saver.folder, skip_damaged=True)
         step = loop.steps_done + 1 if loop is not None else (found[0].step + 1 if found else 0)
-    return Save(int(step), encoded.texts, encoded.plan, metrics=numbers, ended=tuple(here.ended), folder=folder)
+    return Save(step, encoded.texts, encoded.plan, metrics=numbers, ended=tuple(here.ended), folder=folder)
+
+
+def _whole(step: Any) -> int:
+    """Also an array's element, or a tensor of one."""
+    try:
+        number = int(step)
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if number < 0 or number != step:
+        raise ValueError(f"step={step!r} must be a whole number of steps, 0 or more")
+    return number
 
 
 def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
-    numbers = {str(name): float(value) for name, value in metrics.items()}
+    if not isinstance(metrics, Mapping):
+        raise TypeError(f"metrics must be names with numbers, as {{'loss': 0.1}}, not {type(metrics).__name__}")
+    numbers = {}
+    for name, value in metrics.items():
+        try:
+            numbers[str(name)] = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"metrics: {name!r} must be a number, not {type(value).__name__}") from None
     return {name: value for name, value in numbers.items() if math.isfinite(value) and not holds_secret(name)}
 
 

@@ -37,6 +37,8 @@ def checkpoint_dir() -> Path:
 
 def dataset(name: str = "") -> Path:
     """Where the job's dataset lies on this machine (`--dataset`, or `OUTLAST_DATASET`); with a name, one of several."""
+    if not isinstance(name, str):
+        raise TypeError(f"a dataset's name must be text, not {type(name).__name__}")
     here = context.current()
     whole = here.dataset or os.environ.get("OUTLAST_DATASET", "")
     if not name:
