@@ -37,11 +37,14 @@ FORGET_SECONDS = 120.0
 """So long a machine that ends has for its last words."""
 
 
-def look(world: World, job: Job) -> Status:
-    """The job's state, after mending what a dead machine, supervisor or command has left. A cell is looked after by its sweep."""
+def look(world: World, job: Job, ended: HeadAt | None = None) -> Status:
+    """The job's state, after mending what a dead machine, supervisor or command has left. A cell is looked after by its sweep.
+
+    `ended`: a final head that was read just now.
+    """
     if isinstance(job.folder, CellFolder):
         return cell_status(job.folder, look(world, Job.of(job.home, job.folder.sweep)))
-    at = job.folder.existing_head()
+    at = ended or job.folder.existing_head()
     spec = job.folder.read_spec()
     record = job.folder.read_launch(at.head.launch)
     stopping = False

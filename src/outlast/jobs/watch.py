@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from outlast.errors import Denied, StoreFull
 from outlast.folder.cell import CellFolder
-from outlast.folder.folder import Folder
+from outlast.folder.folder import Folder, HeadAt
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
 from outlast.jobs.world import World
@@ -60,19 +60,24 @@ def watch(
 def wait(world: World, job: Job) -> Status:
     """Until the job has ended. It is looked after as by `watch`, but nobody reads its log, and nobody rings for it."""
     poll = job.folder.store.poll_seconds
-    if not isinstance(job.folder, CellFolder):  # which may have no head yet
-        _wait_for_end(world, job, END_NEAR_SECONDS)
+    # A cell may have no head yet.
+    ended = None if isinstance(job.folder, CellFolder) else _wait_for_end(world, job, END_NEAR_SECONDS)
     while True:
-        status = look(world, job)
+        status = look(world, job, ended)
         if status.head.state.final or status.state == MISSING:
             return status
-        _wait_for_end(world, job, max(LOOK_SECONDS, LOOK_POLLS * poll))
+        ended = _wait_for_end(world, job, max(LOOK_SECONDS, LOOK_POLLS * poll))
 
 
-def _wait_for_end(world: World, job: Job, seconds: float) -> None:
+def _wait_for_end(world: World, job: Job, seconds: float) -> HeadAt | None:
+    """The end, if it has come."""
     until = world.clock.monotonic() + seconds
-    while world.clock.monotonic() < until and not job.folder.existing_head().head.state.final:
+    while world.clock.monotonic() < until:
+        at = job.folder.existing_head()
+        if at.head.state.final:
+            return at
         world.clock.sleep(job.folder.store.poll_seconds)
+    return None
 
 
 def freshen(world: World, job: Job) -> bool:
