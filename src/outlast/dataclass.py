@@ -14,9 +14,25 @@ __all__ = ["dataclass", "replace"]
 if TYPE_CHECKING:
     from dataclasses import dataclass, replace
 else:
-    import dataclasses
+    import sys
     from _thread import RLock
     from operator import attrgetter
+    from types import ModuleType
+
+    class _Unread(ModuleType):
+        """`inspect`, until somebody wants something of it."""
+
+        def __getattr__(self, name):
+            import inspect
+
+            return getattr(inspect, name)
+
+    # `dataclasses` has it imported, with four modules more, for signatures that nobody writes down.
+    unread = sys.modules.setdefault("inspect", _Unread("inspect"))
+    import dataclasses
+
+    if isinstance(unread, _Unread):
+        del sys.modules["inspect"]
 
     FIELDS = "__dataclass_fields__"
     """By which `dataclasses` knows its classes, and asks for their fields."""
