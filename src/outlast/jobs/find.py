@@ -56,7 +56,9 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
         raise NotFound("there is no job yet", state=state, hint="`outlast run TARGET` makes one")
     near = get_close_matches(text, known, NEAR_MAX)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`outlast jobs` lists them all"
-    raise NotFound(f"there is no job `{text}`", state=state, hint=hint)
+    from outlast.spec.names import shown  # on one line, and not all of what is long
+
+    raise NotFound(f"there is no job {shown(text)}", state=state, hint=hint)
 
 
 def cell_of(sweep: Job, number: int) -> Job:
