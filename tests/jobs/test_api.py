@@ -143,6 +143,11 @@ def test_many_jobs_are_asked_for_by_targets_and_dicts(tmp_path: Path) -> None:
         ({"target": "train.py", "args": "--n 5"}, "`args` is a list of texts, not '--n 5'", "args=[...]"),
         ({"target": "train.py", "datasets": "./data"}, "`datasets` is a list", "datasets=[...]"),
         ({"target": "train.py", "env": ["A=1"]}, "`env` is a dict", '"NAME": "VALUE"'),
+        ({"target": "train.py", "cpus": 0}, "`cpus` is at least 1, not 0", "`cpus=None`"),
+        ({"target": "train.py", "cpus": "x"}, "`cpus` is a whole number or None, not 'x'", "`cpus=None`"),
+        ({"target": "train.py", "retries": True}, "`retries` is a whole number, not True", "`retries=0`"),
+        ({"target": "train.py", "max_run_seconds": float("nan")}, "a number that has an end", "`max_run_seconds="),
+        ({"target": "train.py", "name": 3}, "`name` is a text or None, not 3", "`name=None`"),
         ({"args": ["1"]}, "needs a `target`", "train.py"),
         (7, "not by a `int`", "submit_many"),
     ],
@@ -159,6 +164,13 @@ def test_what_cannot_be_a_job_is_answered_with_what_can_and_nothing_is_submitted
     if isinstance(wanted, dict) and "target" in wanted:
         with pytest.raises(UsageError, match=re.escape(message)):
             outlast.submit(**wanted)
+
+
+def test_a_target_where_a_list_of_them_is_due_is_refused(tmp_path: Path) -> None:
+    for one in ("train.py", {"target": "train.py"}):
+        with pytest.raises(UsageError, match="several jobs are a list"):
+            outlast.submit_many(one)
+    assert not (tmp_path / "outlast" / "home").exists()
 
 
 def test_waiting_for_a_job_rings_no_bell_and_being_told_of_it_does(tmp_path: Path) -> None:

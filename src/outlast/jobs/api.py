@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from outlast.errors import UsageError
 from outlast.jobs.asked import Asked
 from outlast.jobs.asking import asked_by
 from outlast.jobs.delete import delete
@@ -140,6 +141,10 @@ def submit_many(many: Iterable[Asked | Mapping[str, Any] | str]) -> list[JobHand
     Each is a target, a dict of what `submit` takes (`{"target": "train.py", "args": ["--seed", "1"]}`), or an `Asked`. All
     are looked at before the first one is submitted.
     """
+    if isinstance(many, (str, Mapping, Asked)):
+        raise UsageError(
+            f"several jobs are a list, not a `{type(many).__name__}`", hint="`submit_many([...])`, or `submit` for one"
+        )
     world = system_world()
     wanted = [one if isinstance(one, Asked) else asked_by(one) for one in many]
     return [JobHandle(world, submitted.job) for submitted in submit_asked_many(world, wanted)]

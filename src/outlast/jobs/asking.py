@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 from outlast.errors import UsageError
@@ -13,6 +17,8 @@ from outlast.jobs.asked import Asked
 _FIELDS = {field.name: field for field in fields(Asked)}
 _LISTS = frozenset(name for name, field in _FIELDS.items() if str(field.type).startswith("tuple["))
 _TABLES = frozenset(name for name, field in _FIELDS.items() if str(field.type).startswith("Mapping["))
+_WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "True or False", "None": "None"}
+_LEAST = {"cpus": 1, "gpus": 0, "workers": 1, "disk_gb": 1, "retries": 0}
 
 
 def asked_by(wanted: Mapping[str, Any] | str) -> Asked:
@@ -41,7 +47,28 @@ def _shaped(name: str, value: Any) -> Any:
         return tuple(str(one) for one in value)
     if name in _TABLES and not isinstance(value, Mapping):
         raise UsageError(f"`{name}` is a dict, not {value!r:.80}", hint=f'`{name}={{"NAME": "VALUE"}}`')
-    return value
+    kinds = str(_FIELDS[name].type).split(" | ")
+    return _plain(name, kinds, value) if _WORDS.keys() >= set(kinds) else value
+
+
+def _plain(name: str, kinds: Sequence[str], value: Any) -> Any:
+    """Numbers may be another library's, and texts paths."""
+    found: Any = value
+    hint = f"left out, it is {_with_default(name)}"
+    if "int" in kinds and not isinstance(value, bool) and hasattr(value, "__index__"):
+        found = operator.index(value)
+    elif "float" in kinds and not isinstance(value, bool) and isinstance(value, Real):
+        found = float(value)
+    elif "str" in kinds and isinstance(value, (str, os.PathLike)):
+        found = os.fspath(value)
+    elif not ("bool" in kinds and isinstance(value, bool)) and not ("None" in kinds and value is None):
+        raise UsageError(f"`{name}` is {' or '.join(_WORDS[kind] for kind in kinds)}, not {value!r:.80}", hint=hint)
+    if isinstance(found, float) and not isfinite(found):
+        raise UsageError(f"`{name}` is a number that has an end, not {value!r}", hint=hint)
+    least = _LEAST.get(name)
+    if least is not None and isinstance(found, int) and found < least:
+        raise UsageError(f"`{name}` is at least {least}, not {found}", hint=hint)
+    return found
 
 
 def _legal(name: str) -> str:
