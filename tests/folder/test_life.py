@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from outlast.folder import life
+from outlast.folder import cost, life
 from outlast.folder.records import Attempt, Beat, Cause, Checkpoint, Head, LaunchRecord, Manifest, State
 from outlast.spec.spec import Machine
 
@@ -132,6 +132,17 @@ def test_what_was_committed_was_reached_also_when_the_machine_died_before_its_ne
     head = commit(begin(fresh(), now=1.0), step=40)
     lost = begin(head, now=60.0, beat=Beat(1, 2.0, 3, 0)).attempts["1"]
     assert (lost.ended_at, lost.step, lost.steps_lost) == (5.0, 40, None)
+
+
+def test_an_attempt_that_nobody_followed_ended_with_its_last_beat_and_is_paid_for_until_then() -> None:
+    rent = cost.Rent(usd_per_hour=3600.0)
+    head = life.next_attempt(fresh(), nonce="n", by=0, alone=True, machine="m", now=1.0, beat=None, rent=rent)
+    alone = life.left_alone(head, Beat(1, 30.0, 55, 0), 4000.0)
+    failed = life.final(alone, State.FAILED, 4000.0, reason="the machine could not boot")
+    assert (failed.attempts["1"].cause, failed.attempts["1"].ended_at) == (Cause.PREEMPTED, 30.0)
+    assert (failed.state, failed.ended_at) == (State.FAILED, 4000.0)
+    assert cost.spent_usd(failed, 5000.0) == pytest.approx(30.0 - 1.0 + cost.BOOT_SECONDS)
+    assert life.left_alone(fresh(), None, 5.0) == fresh(), "nobody had begun"
 
 
 def test_nobody_claims_that_nothing_was_lost_with_a_machine_that_went_on_after_its_last_beat() -> None:

@@ -121,6 +121,14 @@ def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
     return gone if gone.steps_lost or held else replace(gone, steps_lost=None)
 
 
+def left_alone(head: Head, beat: Beat | None, now: float) -> Head:
+    """The attempt's machine is gone, and those that were to follow never came: it ended with its last beat, not now."""
+    last = head.attempts.get(str(head.attempt))
+    if last is None or last.launch != head.launch:
+        return head
+    return replace(head, attempts={**head.attempts, str(head.attempt): lost(last, beat, now)})
+
+
 def with_end(
     attempt: Attempt,
     cause: Cause,

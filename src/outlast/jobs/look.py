@@ -93,7 +93,8 @@ def _mend(
         final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
         final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.BOOT_FAILED:
-        final = life.final(at.head, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
+        alone = life.left_alone(at.head, job.folder.read_beat(at.head.attempt), now)
+        final = life.final(alone, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
         final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.REFUSED:
         why = f"no machine can be had {launch_state.why}"
