@@ -98,7 +98,7 @@ def _wanted(world: World, words: tuple[str, ...], given: dict[str, Any]) -> tupl
     job: str | None
     if older := given.pop("train_folder"):  # as an older tool named it
         say(f"note: `--train-folder {shown(older)}` is `outlast evaluate {shown(older)}`")
-        words = (older if "://" in older else f"gs://{older}", *words)
+        words = (f"gs://{older}" if "/" in older and "://" not in older else older, *words)
     job, target = (*words, "", "")[:2]
     if len(words) == 1 and words[0].endswith(SUFFIXES):
         job, target = "", words[0]

@@ -186,7 +186,7 @@ def _print_facts(status: Status) -> None:
     code = f", commit {spec.provenance.commit[:12]}" if spec.provenance.commit else ""
     code += (" with changes" if code else ", never committed") if spec.provenance.dirty else ""
     facts = [
-        ("why" if status.final else "waits", _lines(status.why)),
+        ("why" if status.final else "note" if status.state == "running" else "waits", _lines(status.why)),
         ("target", shown(" ".join([spec.target.value, quoted(args)])).rstrip()),
         ("cells", _cells(status)),
         ("labels", ", ".join(f"{key}={value}" for key, value in sorted(spec.labels.items()))),

@@ -71,7 +71,7 @@ class _Finder:
         if document is None:
             raise Denied(
                 f"`{path}`, which `{KEY}` or `--cloud-key` names, is not there",
-                hint=f"`unset {KEY}` and `{LOGIN_ADC}`, or name a key that is",
+                hint=f"name a key that is; or `{LOGIN_ADC}`, without `--cloud-key`, and `unset {KEY}`",
             )
         return self._read(document, path, LOGIN_ADC)
 
