@@ -147,6 +147,8 @@ def test_many_jobs_are_asked_for_by_targets_and_dicts(tmp_path: Path) -> None:
         ({"target": "train.py", "cpus": "x"}, "`cpus` is a whole number or None, not 'x'", "`cpus=None`"),
         ({"target": "train.py", "retries": True}, "`retries` is a whole number, not True", "`retries=0`"),
         ({"target": "train.py", "max_run_seconds": float("nan")}, "a number that has an end", "`max_run_seconds="),
+        ({"target": "train.py", "max_run_seconds": -5}, "`max_run_seconds` is at least 1, not -5", "`max_run_seconds="),
+        ({"target": "train.py", "stall_seconds": -0.5}, "`stall_seconds` is at least 0", "`stall_seconds=None`"),
         ({"target": "train.py", "name": 3}, "`name` is a text or None, not 3", "`name=None`"),
         ({"args": ["1"]}, "needs a `target`", "train.py"),
         (7, "not by a `int`", "submit_many"),

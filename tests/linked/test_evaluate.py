@@ -409,7 +409,9 @@ def test_the_command_prints_and_lists_what_was_found(user: User) -> None:
     said = user.outlast("evaluate", "--split", "val")
     assert said.code == 0, said.err
     assert "weight 6\n" in said.out and "with the code that trained" in said.err
-    document = user.outlast("evaluate", "mine", "--json", "--checkpoint", "6", "--job-id", "second").json
+    document = user.outlast(
+        "evaluate", "--train-folder", "mine", "--json", "--checkpoint", "6", "--job-id", "second"
+    ).json
     assert document["metrics"]["weight"] == 6.0
     assert (document["job"], document["trained"], document["checkpoint_step"]) == ("second", "mine", 6)
     shown = user.outlast("show", "mine").out

@@ -11,7 +11,7 @@ from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.pattern import pattern
 
-_INTERPRETER = pattern(r"(?:\S*/)?(?:python[0-9.]*|bash|sh)|-m").fullmatch
+_INTERPRETER = pattern(r"(?:\S*/)?(?:python[0-9.]*|bash|sh)|-m")
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class CommandLine:
         target = next((i for i, word in enumerate(words) if not word.ours), None)
         if target is not None and not _is_here(words[target].tokens[0]):
             parts = words[target].tokens[0].split()
-            if len(parts) > 1 and (_INTERPRETER(parts[0]) or os.path.isfile(parts[0])):
+            if len(parts) > 1 and (_INTERPRETER.fullmatch(parts[0]) or os.path.isfile(parts[0])):
                 words[target : target + 1] = [Word((part,), ours=False) for part in parts]  # a command line in quotes
-            if _INTERPRETER(words[target].tokens[0]):
+            if _INTERPRETER.fullmatch(words[target].tokens[0]):
                 self._refuse_interpreter(words, target, args)
         if target is not None and words[target].tokens[0].startswith("-"):
             return _flat(words), args  # an option that nobody knows: the parser answers with one that is like it

@@ -18,7 +18,9 @@ _FIELDS = {field.name: field for field in fields(Asked)}
 _LISTS = frozenset(name for name, field in _FIELDS.items() if str(field.type).startswith("tuple["))
 _TABLES = frozenset(name for name, field in _FIELDS.items() if str(field.type).startswith("Mapping["))
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "True or False", "None": "None"}
-_LEAST = {"cpus": 1, "gpus": 0, "workers": 1, "disk_gb": 1, "retries": 0}
+_ONES = ("cpus", "workers", "disk_gb", "max_run_seconds")
+_NOUGHTS = ("gpus", "retries", "linger_seconds", "stall_seconds", "max_cost_usd")
+_LEAST = {**dict.fromkeys(_ONES, 1), **dict.fromkeys(_NOUGHTS, 0)}
 
 
 def asked_by(wanted: Mapping[str, Any] | str) -> Asked:
@@ -66,8 +68,8 @@ def _plain(name: str, kinds: Sequence[str], value: Any) -> Any:
     if isinstance(found, float) and not isfinite(found):
         raise UsageError(f"`{name}` is a number that has an end, not {value!r}", hint=hint)
     least = _LEAST.get(name)
-    if least is not None and isinstance(found, int) and found < least:
-        raise UsageError(f"`{name}` is at least {least}, not {found}", hint=hint)
+    if least is not None and isinstance(found, (int, float)) and found < least:
+        raise UsageError(f"`{name}` is at least {least}, not {found:g}", hint=hint)
     return found
 
 

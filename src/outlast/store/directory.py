@@ -28,7 +28,7 @@ from outlast.store.paths import DISPLACED, MARK, path_of
 from outlast.store.store import CHUNK_BYTES, Entry, Stored, Upload
 from outlast.store.walk import walk
 
-_CREATED = pattern(r"[A-Za-z0-9_-]{1,100}~1").fullmatch
+_CREATED = pattern(r"[A-Za-z0-9_-]{1,100}~1")
 """A name that is its own segment, in its first generation."""
 
 
@@ -102,7 +102,7 @@ class DirectoryStore(OneByOne):
         except OSError as error:
             raise translated(error, "list", f"{self._root}/{prefix}") from error
         for name in found:
-            if _CREATED(name):
+            if _CREATED.fullmatch(name):
                 names.append(prefix + name[:-2])
             else:
                 return [entry.key for entry in self.list(prefix)]  # something else has happened here
