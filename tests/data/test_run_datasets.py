@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import shutil
 import threading
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from outlast.bundle.dataset.http import look
+from outlast.errors import NotFound
 from tests.bad_input.surroundings import obey_modes, small_disk
 from tests.cli.user import User
 from tests.data.material import make, noise
@@ -213,6 +217,27 @@ def test_a_server_that_answers_no_head_is_asked_otherwise(ready: User, served: t
     url, handler = served
     handler.heads = False
     assert seen(ready, "--dataset", f"{url}/data.csv")["OUTLAST_DATASET"] == "data.csv: from afar"
+
+
+def test_proxies_come_from_the_environment_alone(
+    served: tuple[str, type[Served]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """macOS has others, and whoever asks for them in a process that was forked, as an agent is, does not live on."""
+    url, _ = served
+
+    def ask_macos(*_: object) -> None:
+        raise AssertionError("the system was asked for its proxies")
+
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(urllib.request, "_opener", None)
+    monkeypatch.setattr(urllib.request, "getproxies", ask_macos)
+    monkeypatch.setattr(urllib.request, "proxy_bypass", ask_macos)
+    assert look(f"{url}/data.csv").bytes == len(Served.content)
+    monkeypatch.setattr(urllib.request, "proxy_bypass", lambda host: False)
+    monkeypatch.setenv("http_proxy", url)
+    with pytest.raises(NotFound):  # by this server, which is no proxy
+        look("http://far.invalid/data.csv")
 
 
 def test_a_url_is_passed_on_where_that_is_asked(ready: User, served: tuple[str, type[Served]]) -> None:

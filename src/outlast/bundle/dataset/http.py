@@ -69,8 +69,10 @@ def _found(answer: HTTPResponse) -> Found:
 
 def _open(url: str, headers: dict[str, str], method: str) -> HTTPResponse:
     request = urllib.request.Request(url, headers={"Accept-Encoding": "identity", **headers}, method=method)  # noqa: S310
+    # Without proxies of its own it would ask macOS for the system's, and that kills a process that was forked, as an agent is.
+    proxies = urllib.request.ProxyHandler(urllib.request.getproxies_environment())
     try:
-        answer: HTTPResponse = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)  # noqa: S310 - the caller checks the scheme
+        answer: HTTPResponse = urllib.request.build_opener(proxies).open(request, timeout=TIMEOUT_SECONDS)
         return answer
     except urllib.error.HTTPError as error:
         if error.code in GONE:
