@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -289,6 +290,14 @@ def test_outputs_alone_are_no_checkpoint(bench: Bench) -> None:
     wait_for_exit(child)
     assert child.saved(0, last=True) is None
     assert [file.path for file in child.outputs().files] == ["output/log.csv"]
+
+
+def test_outputs_that_somebody_removed_with_their_machine_are_no_end_without_outputs(bench: Bench) -> None:
+    child = bench.run(PREAMBLE + "(out / 'model').write_text('m')")
+    wait_for_exit(child)
+    shutil.rmtree(bench.paths.path)
+    with pytest.raises(SystemExit):
+        child.outputs()
 
 
 def test_what_was_restored_is_no_save_and_steps_never_go_back(bench: Bench) -> None:

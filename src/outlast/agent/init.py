@@ -155,19 +155,15 @@ class Init:
     def live(self) -> int:
         try:
             while self.exit_code is None:
-                if self._vanished():
+                if self.paths.vanished():
                     self._die()
                 else:
                     self._go_on()
         except FileNotFoundError:
-            if not self._vanished():
+            if not self.paths.vanished():
                 raise
             self._die()
         return EXIT_DIED if self.exit_code is None else self.exit_code
-
-    def _vanished(self) -> bool:
-        """Somebody has removed the machine's directory: nothing can be told or kept any more."""
-        return not os.path.exists(self.paths.assignment)
 
     def _go_on(self) -> None:
         self._mind_agent()

@@ -6,6 +6,7 @@ processes wrote, the next one reads, and after a power cut the whole directory i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
@@ -163,6 +164,10 @@ class MachineDir:
     def taken(self) -> Path:
         """Links to the checkpoint that is being uploaded: the library may remove it meanwhile."""
         return self.path / "taken"
+
+    def vanished(self) -> bool:
+        """Somebody has removed it: nothing can be told or kept any more."""
+        return not os.path.exists(self.assignment)
 
     def write_assignment(self, assignment: Assignment) -> None:
         files.put(self.assignment, encode(assignment))

@@ -264,6 +264,8 @@ class ProcessChild:
 
     def outputs(self) -> Saved:
         found = tree.scan(self.places.output, within=self.paths.path)
+        if self.paths.vanished():
+            raise SystemExit(1)  # the outputs with it: a job without them would succeed
         taken = [DiskFile(f"output/{path}", self.places.output / path, seen) for path, seen in sorted(found.items())]
         return Saved(0, self.step() or 0, complete=True, files=tuple(taken))
 
