@@ -79,6 +79,19 @@ def test_all_that_run_are_stopped_when_somebody_says_yes(user: User) -> None:
     assert "`stopping`, `succeeded`, `failed`" in user.outlast("jobs", "--state", "done").err
 
 
+def test_half_a_submit_keeps_nobody_from_stopping_all(user: User) -> None:
+    user.write("train.py", ENDLESS)
+    for name in ("one", "half"):
+        assert user.outlast("run", "--detach", "--job-id", name, "train.py").code == 0
+    assert user.outlast("stop", "half").code == 0
+    for head in (user.outlast_dir / "home" / "jobs" / "half").glob("head.json*"):
+        head.unlink()
+    assert [row["state"] for row in user.outlast("jobs", "--json").json] == ["submitted", "running"]
+    stopped = user.outlast("stop", "--all", "--yes", "--json")
+    assert stopped.code == 0 and [(row["job"], row["state"]) for row in stopped.json] == [("one", "stopped")]
+    assert user.outlast("stop", "--all").err == "nothing runs\n"
+
+
 def test_a_job_whose_time_is_over_is_exit_code_8(user: User) -> None:
     user.write("train.py", ENDLESS)
     said = user.outlast("run", "--max-run", "3s", "train.py")

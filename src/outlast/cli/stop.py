@@ -96,6 +96,8 @@ def _all_that_run(world: World, home: str | None, name: str, labels: Mapping[str
     from outlast.jobs.sweep_parts import find_whole
 
     listed = list_all_jobs(world, home=home, running=True, labels=labels, name=name)
+    # Half a submit has no target yet, and nothing that could be stopped: those after it are to be.
+    listed = [one for one in listed if one.row()["target"] is not None]
     if not listed:
         say("nothing like that runs" if name or labels else "nothing runs")
         return []
