@@ -15,13 +15,15 @@ from random import Random
 import pytest
 
 from outlast.clock import SYSTEM
+from outlast.dataclass import replace
 from outlast.engines.engine import Condition, Launch
 from outlast.engines.local import machines
 from outlast.engines.local.bell import Bell
 from outlast.engines.local.capacity import Capacity
 from outlast.engines.local.engine import LocalEngine
 from outlast.engines.local.layout import LocalDir, Order, encode_order
-from outlast.engines.local.life import FAILED_BOOTS_MAX
+from outlast.engines.local.life import FAILED_BOOTS_MAX, Life
+from outlast.engines.local.machines import Machines
 from outlast.engines.local.supervisor import Supervisor
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
@@ -82,6 +84,27 @@ def test_a_machine_that_has_not_begun_when_it_is_looked_for_never_does(tmp_path:
     directory = MachineDir(tmp_path)
     assert machines.adopt(directory, 0.0) is None
     assert not files.create(directory.init, b"{}"), "its name is taken: init ends when it comes"
+
+
+@pytest.mark.parametrize("given_up", [True, False])
+def test_machines_without_an_agent_that_stays_are_counted_like_those_that_never_came_up(
+    place: Place, given_up: bool
+) -> None:
+    paths, launch = local_dir(place), place.launch("wait")
+    paths.create()
+    life = Life(paths, Order(launch, SYSTEM.now()), Machines(lambda path, follower: 0), SYSTEM)
+    told = replace(life._assignment(0, None), boot=3, failed_boots=FAILED_BOOTS_MAX - 1)
+    directory = paths.machine(launch.id, 0, told.boot)
+    machines.prepare(directory, told)
+    files.create(directory.up)
+    files.put_json(directory.losses, {"losses": 70, "at_monotonic": 0.0, **({"given_up": True} if given_up else {})})
+    files.put(directory.log, b"OSError: it is broken\n")
+    assert life.adopt()
+    if given_up:
+        assert life.end is not None and life.end.condition is Condition.BOOT_FAILED
+        assert "without an agent that stayed" in life.end.why and "it is broken" in life.end.why
+    else:
+        assert life.end is None and life.ranks[0].next.failed_boots == 0
 
 
 # Parts that are killed.

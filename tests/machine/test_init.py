@@ -262,6 +262,7 @@ def test_a_trainer_is_not_left_without_an_agent_for_ever(bench: Bench, monkeypat
     bench.boot(dies)
     bench.run(WAIT)
     assert bench.reap() == init.EXIT_DIED
+    assert bench.paths.given_up()
     trainer = Process.read(files.read_json(bench.paths.trainer_process(1)))
     assert trainer is not None and not trainer.alive()
 

@@ -19,7 +19,7 @@ from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_
 from outlast.clock import SYSTEM, Clock
 from outlast.dataclass import dataclass
 from outlast.host import files, system
-from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, Assignment, MachineDir
+from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, ORPHAN_SECONDS_MAX, Assignment, MachineDir
 from outlast.host.process import Process
 from outlast.host.series import Follower, Leader, pair
 
@@ -29,9 +29,6 @@ ORDER_START, ORDER_TERM, ORDER_END = b"s", b"t", b"e"
 """What the agent asks for: start what `trainer.json` says; SIGTERM to the trainer's group; end it with all that it started."""
 
 TIDING_EXIT, TIDING_NOTICE = b"x", b"n"
-
-ORPHAN_SECONDS_MAX = 30 * 60.0
-"""So long a trainer runs on while no agent stays alive."""
 
 AGENT_SOUND_SECONDS = 60.0
 AGENT_BACKOFF_SECONDS = (0.0, 0.1, 0.5, 2.0, 10.0, 30.0)
@@ -241,6 +238,7 @@ class Init:
             self._agent_losses, self._sound_at = 0, now
         if now - self._sound_at >= ORPHAN_SECONDS_MAX:
             self._say(f"no agent stayed alive for {ORPHAN_SECONDS_MAX:.0f} s")
+            self._tell_losses(now, given_up=True)
             self._die()
             return
         delay = AGENT_BACKOFF_SECONDS[min(self._agent_losses, len(AGENT_BACKOFF_SECONDS) - 1)]
@@ -251,10 +249,11 @@ class Init:
         self._start_trainer()  # its last order may have come without the byte
         self._mind_agent()
 
-    def _tell_losses(self, now: float) -> None:
+    def _tell_losses(self, now: float, *, given_up: bool = False) -> None:
         """For whoever looks at the job: nobody but an agent can say anything in its home."""
+        document = {"losses": self._agent_losses, "at_monotonic": now}
         try:
-            files.put_json(self.paths.losses, {"losses": self._agent_losses, "at_monotonic": now})
+            files.put_json(self.paths.losses, {**document, "given_up": True} if given_up else document)
         except OSError:
             pass  # a full disk: the machine goes on without these words
 

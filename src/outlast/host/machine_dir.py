@@ -23,6 +23,9 @@ MARK = "OUTLAST_MACHINE"
 NOTICE_SECONDS_DEFAULT = 30.0
 """How long a machine has whose init is asked to end (SIGTERM) without a time: as on Google's Spot machines."""
 
+ORPHAN_SECONDS_MAX = 30 * 60.0
+"""So long a trainer runs on while no agent stays alive; then its machine ends."""
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -53,7 +56,7 @@ class Assignment:
     """Of an emulator whose seconds are shorter."""
 
     failed_boots: int = 0
-    """How many boots of this rank before this one, in a row, never came up."""
+    """How many boots of this rank before this one, in a row, never came up, or never had an agent that stayed."""
 
     short_lives: int = 0
     """How many machines of this rank before this one, in a row, were gone at once."""
@@ -103,7 +106,8 @@ class MachineDir:
 
     @cached_property
     def losses(self) -> Path:
-        """`{"losses": count, "at_monotonic": seconds}`: so many agents in a row did not stay, the last one until then."""
+        """`{"losses": count, "at_monotonic": seconds}`: so many agents in a row did not stay, the last one until then. And
+        `"given_up": true`: init has ended the machine for that."""
         return self.path / "losses.json"
 
     @cached_property
@@ -184,6 +188,11 @@ class MachineDir:
         """None: it did not leave; it runs, or it died."""
         document = files.read_json(self.left)
         return bool(document["done"]) if isinstance(document, dict) and "done" in document else None
+
+    def given_up(self) -> bool:
+        """Init has ended it: no agent stayed."""
+        document = files.read_json(self.losses)
+        return isinstance(document, dict) and bool(document.get("given_up"))
 
     def left_spare(self) -> bool:
         document = files.read_json(self.left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlast.engines.local.machines import log_tail
 from outlast.host import files
-from outlast.host.machine_dir import MachineDir
+from outlast.host.machine_dir import ORPHAN_SECONDS_MAX, MachineDir
 
 LOSSES_TOLD_MIN = 3
 """One that was killed is replaced at once, and nobody needs to know."""
@@ -29,6 +29,7 @@ def losses_words(directory: MachineDir, job: str, now: float) -> str:
     last = f", the last with `{said[-1]}`" if said else ""
     return (
         f"without an agent that stays: {losses} in a row have ended{last}; nothing reaches its home meanwhile (all of it is in "
-        f"`{directory.log}`). The next one is tried by itself; `outlast stop {job}` and `outlast resume {job}` begin anew with its last "
-        f"checkpoint, and `outlast doctor` looks at this computer"
+        f"`{directory.log}`). The next one is tried by itself; after {ORPHAN_SECONDS_MAX / 60:.0f} min without one its machine is replaced "
+        f"and goes on with its last checkpoint, and if that does not help the job fails. `outlast stop {job}` and `outlast resume {job}` "
+        f"replace it now, and `outlast doctor` looks at this computer"
     )

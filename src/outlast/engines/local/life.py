@@ -15,7 +15,7 @@ from outlast.host import files
 from outlast.host.machine_dir import Assignment, MachineDir
 
 FAILED_BOOTS_MAX = 3
-"""So many boots of one rank in a row that never came up end the launch."""
+"""So many boots of one rank in a row that never came up, or never had an agent that stayed, end the launch."""
 
 SHORT_LIFE_SECONDS = 10.0
 SHORT_LIVES_FREE = 3
@@ -204,7 +204,7 @@ class Life:
         short = lived_seconds < SHORT_LIFE_SECONDS
         rank.next = replace(
             rank.next,
-            failed_boots=0 if up else rank.next.failed_boots + 1,
+            failed_boots=0 if up and not directory.given_up() else rank.next.failed_boots + 1,
             short_lives=rank.next.short_lives + 1 if short else 0,
         )
         if self.end is None and done:
@@ -217,9 +217,8 @@ class Life:
             return
         if self.end is None and rank.next.failed_boots >= FAILED_BOOTS_MAX:
             why = machines.log_tail(directory) or "it left no word"
-            self.stop(
-                End(Condition.BOOT_FAILED, f"the machine ended {FAILED_BOOTS_MAX} times before it was up:\n{why}")
-            )
+            how = "without an agent that stayed" if up else "before it was up"
+            self.stop(End(Condition.BOOT_FAILED, f"the machine ended {FAILED_BOOTS_MAX} times {how}:\n{why}"))
         if self.end is None:
             rank.restart_at = self.clock.monotonic() + _delay_seconds(rank.next.short_lives)
 
