@@ -271,6 +271,20 @@ def test_a_machines_directory_that_a_power_cut_tore_is_a_dead_machine(place: Pla
     engine.stop(launch)
 
 
+@pytest.mark.parametrize("left", [b"", bytes(100)], ids=["nothing", "zeros"])
+def test_a_launch_of_which_a_power_cut_left_an_empty_file_can_be_started_again(place: Place, left: bytes) -> None:
+    engine, launch = start_running(place)
+    process = supervisor(place)
+    process.send(signal.SIGKILL)
+    until(lambda: not process.alive(), "the supervisor is dead")
+    local_dir(place).order(launch.id).write_bytes(left)
+    until(lambda: engine.state(launch).condition is Condition.ABSENT, "it is not there")
+    until(lambda: not any(alive(pid) for _, pid in place.events(launch, "boot")), "and nothing of it runs")
+    engine.start(launch)
+    until(lambda: running(engine, launch), "it runs again")
+    engine.stop(launch)
+
+
 def test_a_launch_that_a_power_cut_tore_is_reported(place: Place) -> None:
     engine, launch = start_running(place)
     process = supervisor(place)

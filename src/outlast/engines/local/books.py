@@ -51,14 +51,18 @@ class Books:
         return self._read(launch_id)
 
     def _read(self, launch_id: str) -> Order | None:
-        """None: it has ended, or cannot be read and is ended for that."""
+        """None: it has ended, or a power cut swallowed it, or it cannot be read and is ended for that."""
+        path = self.paths.order(launch_id)
         if self.paths.read_end(launch_id) is not None:
-            files.remove(self.paths.order(launch_id))
+            files.remove(path)
             return None
         try:
-            return read_order(self.paths.order(launch_id))
+            return read_order(path)
         except OutlastError as error:
-            self.close(launch_id, End(Condition.BOOT_FAILED, error.message))
+            if not (files.read(path) or b"").strip(b"\0"):
+                files.remove(path)  # whoever looks finds it absent, and starts it again from its record
+            else:
+                self.close(launch_id, End(Condition.BOOT_FAILED, error.message))
             return None
 
     def stopped(self, launch_id: str) -> None:

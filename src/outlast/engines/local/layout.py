@@ -15,8 +15,8 @@
 A launch moves through the first, third and last of these in one direction only, and is in the next before it leaves the
 one before: who looks in that order never misses it.
 
-Nothing here is synchronised with the disk but the wish to stop: a launch that a power cut swallowed is ABSENT, and the
-next command that looks starts it again from its record.
+Nothing here is synchronised with the disk but the wish to stop: a launch that a power cut swallowed, or of which it left
+an empty file, is ABSENT, and the next command that looks starts it again from its record.
 """
 
 from __future__ import annotations
