@@ -49,3 +49,33 @@ def test_whoever_loses_his_directory_ends_with_all_that_he_started(user: User, t
     finally:
         for pid in filter(alive, pids):
             os.kill(pid, 9)
+
+
+COUNTS = """
+import time
+import outlast
+state = outlast.State(x=0)
+for step in outlast.steps(60, state, save_steps=5):
+    state.x += step
+    time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("first", ["show", "resume"])
+def test_a_job_whose_home_was_away_is_reported_and_goes_on(user: User, tmp_path: Path, first: str) -> None:
+    """A disk that is taken out: an empty directory is where it was."""
+    home = tmp_path / "disk"
+    user.write("train.py", COUNTS)
+    assert user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py").code == 0
+    until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
+    home.rename(tmp_path / "drawer")
+    home.mkdir()
+    until(lambda: os.listdir(user.outlast_dir / "local" / "ended"), "its machine has left")
+    shutil.rmtree(home)
+    (tmp_path / "drawer").rename(home)
+    if first == "show":
+        shown = user.outlast("show", "j", "--json").json
+        assert shown["state"] == "failed" and "did not find it in its home" in shown["why"]
+    resumed = user.outlast("resume", "j")
+    assert resumed.code == 0, resumed.err
+    assert "resumed the loop `train` at step" in resumed.out

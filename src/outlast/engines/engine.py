@@ -80,6 +80,9 @@ class LaunchState:
     idle: tuple[str, ...] = ()
     """`RANK-NUMBER` of machines that are not needed any more and may not leave: whoever looks, and may, sends them away."""
 
+    over: bool = False
+    """It is absent because it has ended, and another `start` is none."""
+
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)

@@ -30,6 +30,8 @@ EXPIRED_LATE_SECONDS = 300.0
 EXPIRED_LATE_SHARE = 0.1
 """A command writes `expired` so long after the deadline: the agent, which ends before it, has had its chance."""
 
+LEFT = "its machines left before its end: they did not find it in its home, which may have been away"
+
 LOST_SECONDS_MAX = 1800.0
 """So long a machine has lived at most of which the home knows nothing: its startup script gives up long before."""
 
@@ -103,6 +105,10 @@ def _mend(
         launch_state.condition in (Condition.ABSENT, Condition.WAITING) or not _trains(job, record, at.head)
     ):
         final = with_lost(world, job, spec, record, life.final(at.head, State.STOPPED, now), launch_state)
+    elif launch_state.over and not job.folder.existing_head().head.state.final:
+        # Machines write their job's end before their own: there is none, and none is to come.
+        alone = life.left_alone(at.head, job.folder.read_beat(at.head.attempt), now)
+        final = life.final(alone, State.FAILED, now, reason=launch_state.why or LEFT)
     if final is not None:
         return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
     if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:

@@ -17,6 +17,7 @@ from outlast.folder.records import Head, LaunchRecord, State
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.launch import agent_for, index, launch_record, start, start_new
+from outlast.jobs.look import look
 from outlast.jobs.other_engine import check_goes, check_gone, with_image, workers_at
 from outlast.jobs.rent_again import check_image, differs, is_resized, machine_again, max_cost_again
 from outlast.jobs.secrets import forget, keep_for, notify_references, read_values
@@ -91,6 +92,9 @@ def _resume(world: World, job: Job, wanted: _Wanted, *, allow_changed: bool) -> 
                 check_gone(world, job, spec, record, wanted.changes["on"])
                 if _relaunch(world, job, spec, at, wanted):
                     return
+                continue
+            if world.engine(record.engine).state(as_launch(job, record, spec)).over:
+                look(world, job)  # writes down that it has ended
                 continue
             _check_unchanged(world, job, spec, at.head, record, wanted)
             start(world, job, spec, at.head)

@@ -62,7 +62,7 @@ class End:
     why: str = ""
 
     def state(self) -> LaunchState:
-        return LaunchState(self.condition, self.why)
+        return LaunchState(self.condition, self.why, over=self.condition is Condition.ABSENT)
 
 
 class LocalDir:
