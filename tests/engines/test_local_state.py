@@ -39,11 +39,16 @@ def test_what_ended_long_ago_is_forgotten(place: Place, monkeypatch: pytest.Monk
     until(lambda: ended(engine, launch), "it ended")
     until(lambda: supervisor_of(place.scratch / "user") is None, "the supervisor went")
     paths = local_dir(place)
-    os.utime(paths.ended / launch.id, (0, 0))
+    half, young = (paths.incoming / f".{launch.id}.json.{number}" for number in (1, 2))
+    half.touch()
+    young.touch()
+    for old in (paths.ended / launch.id, half):
+        os.utime(old, (0, 0))
     other = place.launch("finish")
     engine.start(other)
     until(lambda: ended(engine, other), "it ended")
     until(lambda: os.listdir(paths.ended) == [other.id], "only the newer one is remembered")
+    until(lambda: os.listdir(paths.incoming) == [young.name], "nor is a start that was killed, except of late")
     until(lambda: supervisor_of(place.scratch / "user") is None, "the supervisor went")
 
 

@@ -76,7 +76,8 @@ class Books:
         files.remove(self.paths.stopped / launch_id)
 
     def forget(self, now: float) -> None:
-        for directory in (self.paths.ended, self.paths.stopped):
+        """And what a `start` that was killed in the middle left in its place, which nobody will take up."""
+        for directory in (self.paths.ended, self.paths.stopped, self.paths.incoming):
             for entry in os.scandir(directory):
                 if entry.stat(follow_symlinks=False).st_mtime < now - ENDS_KEPT_SECONDS:
                     files.remove(directory / entry.name)
