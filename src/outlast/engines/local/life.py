@@ -204,7 +204,7 @@ class Life:
         short = lived_seconds < SHORT_LIFE_SECONDS
         rank.next = replace(
             rank.next,
-            failed_boots=0 if up and not directory.given_up() else rank.next.failed_boots + 1,
+            failed_boots=rank.next.failed_boots + 1 if not up or (done is None and directory.given_up()) else 0,
             short_lives=rank.next.short_lives + 1 if short else 0,
         )
         if self.end is None and done:
