@@ -98,7 +98,7 @@ def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
     if not paths.reserve.exists():
         files.put(paths.reserve, bytes(RESERVE_BYTES))
     log = paths.spool / SPOOL_LOG
-    pid = spawn(order.argv, env, order.cwd, log, umask=UMASK, signals=SIGNALS) or _fork(order, env, log)
+    pid = spawn(order.argv, env, order.cwd, str(log), umask=UMASK, signals=SIGNALS) or _fork(order, env, log)
     process = Process.of(pid) or Process(pid, "", system.boot_id())
     files.put(paths.trainer_process(order.attempt), process.encode())
     if secrets:

@@ -20,9 +20,8 @@ from outlast.errors import Denied, KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
 from outlast.google.variables import become
-from outlast.host import files, secrets
+from outlast.host import files, secrets, system
 from outlast.host.machine_dir import Assignment, MachineDir
-from outlast.host.spawn import keeper
 from outlast.machine.bench import paid_until
 from outlast.machine.mask import Mask
 from outlast.machine.trainer import ProcessChild
@@ -75,7 +74,7 @@ def warm(user_dir: Path) -> None:
     for kind in (Assignment, Spec, LaunchRecord, Head, Manifest, Worker, Beat, Bell, Request, Pin, WorkerExit):
         prepare(kind)
     _trainer_root(user_dir / "cache")
-    keeper()
+    system.can_kill_with_me()
 
 
 _roots: dict[Path, Path] = {}
