@@ -92,13 +92,13 @@ def test_whoever_is_killed_in_the_middle_of_a_row_ends_nothing_but_a_machine(nar
 def test_taking_away_a_machine_that_has_left_does_not_touch_the_next_one(narrow: Place) -> None:
     engine, first, rest = queue(narrow, "wait", 1)
     left = machine_of(narrow, first)
-    kept = left.init.read_bytes()
+    kept = Path(left.init).read_bytes()
     narrow.let_go(first)
     until(lambda: running(engine, rest[0]), "the next one runs")
     # As whoever looked at the directory before it was removed would find it.
-    left.path.mkdir(parents=True, exist_ok=True)
-    left.init.write_bytes(kept)
-    left.left.write_text('{"done":true}')
+    Path(left.path).mkdir(parents=True, exist_ok=True)
+    Path(left.init).write_bytes(kept)
+    Path(left.left).write_text('{"done":true}')
     assert not engine.preempt(first, notice_seconds=0)
     engine.stop(first)
     assert running(engine, rest[0])
@@ -123,11 +123,11 @@ def test_a_row_of_machines_leaves_no_descriptor_open(narrow: Place) -> None:
 def test_who_comes_soon_after_finds_the_processes_free_and_who_has_been_free_for_long_goes() -> None:
     leader, follower = pair()
     machines = Machines(lambda directory, follower: 0)
-    left = MachineDir(Path("left"))
+    left = MachineDir("left")
     told = Assignment("home", "job", 1, "id", 0, 1, 1, 0.0, 1, ())
     machines.keep(Machine(left, told, Process(1, "", ""), 0.0, child=True, leader=leader), 10.0)
     assert machines.dismiss(10.0) == LINGER_SECONDS
-    following = machines.start(MachineDir(Path("next")), told, 10.0 + LINGER_SECONDS / 2)
+    following = machines.start(MachineDir("next"), told, 10.0 + LINGER_SECONDS / 2)
     assert (following.process.pid, following.series, os.read(follower.listen, 100)) == (1, 2, b"next\n")
     assert machines.dismiss(100.0) is None, "nobody is free"
     machines.keep(following, 20.0)
@@ -144,10 +144,10 @@ def test_directories_of_a_row_of_machines_are_removed_when_nobody_waits_any_more
     assert ended(engine, first) and gone.left_done(), "one waits: the first one's last files are not urgent"
     narrow.let_go(rest[0])
     until(lambda: running(engine, rest[1]), "the last one runs")
-    until(lambda: os.listdir(gone.path.parent.parent) == [rest[1].id], "nobody waits, and nothing but it is left")
+    until(lambda: os.listdir(Path(gone.path).parent.parent) == [rest[1].id], "nobody waits, and nothing but it is left")
     narrow.let_go(rest[1])
     until(lambda: ended(engine, rest[1]), "it is over")
-    until(lambda: not os.listdir(gone.path.parent.parent), "nothing is left")
+    until(lambda: not os.listdir(Path(gone.path).parent.parent), "nothing is left")
 
 
 @pytest.mark.parametrize("size", [100, 2 * files.SMALL_BYTES_MAX])
@@ -156,15 +156,15 @@ def test_what_a_machine_leaves_is_removed_at_once_if_it_is_large_and_later_if_it
 ) -> None:
     engine, first, rest = queue(narrow, "wait", 2)
     gone = machine_of(narrow, first)
-    gone.work.mkdir(exist_ok=True)
-    (gone.work / "model").write_bytes(bytes(size))
+    Path(gone.work).mkdir(exist_ok=True)
+    (Path(gone.work) / "model").write_bytes(bytes(size))
     narrow.let_go(first)
     until(lambda: running(engine, rest[0]), "the second one runs, and a third one waits")
-    assert (gone.work / "model").exists() is (size == 100)
+    assert (Path(gone.work) / "model").exists() is (size == 100)
     for launch in rest:
         until(partial(running, engine, launch), "its turn")
         narrow.let_go(launch)
-    until(lambda: not os.listdir(gone.path.parent.parent), "nothing is left")
+    until(lambda: not os.listdir(Path(gone.path).parent.parent), "nothing is left")
 
 
 def test_much_is_many_files_or_large_ones_and_what_is_not_there_is_little(tmp_path: Path) -> None:
@@ -184,15 +184,15 @@ def test_much_is_many_files_or_large_ones_and_what_is_not_there_is_little(tmp_pa
 def test_a_machine_takes_over_what_is_the_same_and_nothing_that_was_said_or_can_be_used_up(tmp_path: Path) -> None:
     before, after = MachineDir(tmp_path / "0-1"), MachineDir(tmp_path / "0-2")
     for paths in (before, after):
-        paths.path.mkdir()
-    before.init.write_bytes(Process.me().encode())
-    before.log.write_text("init: the agent ended with 1\n")
-    before.reserve.write_bytes(b"space")
+        Path(paths.path).mkdir()
+    Path(before.init).write_bytes(Process.me().encode())
+    Path(before.log).write_text("init: the agent ended with 1\n")
+    Path(before.reserve).write_bytes(b"space")
     os.mkfifo(before.orders)
     assert begin(after, before)
     assert after.init_process() == Process.me()
-    assert after.orders.is_fifo()
-    assert not after.log.exists()
+    assert Path(after.orders).is_fifo()
+    assert not Path(after.log).exists()
     # Under one name alone: removing it gives the space back.
-    assert after.reserve.stat().st_nlink == 1
+    assert Path(after.reserve).stat().st_nlink == 1
     assert not begin(after, before), "somebody has begun it, or given it up"

@@ -51,8 +51,8 @@ def test_a_trainer_cannot_tell_how_it_was_started(bench: Bench, way: str) -> Non
 
 def test_a_trainer_dies_with_its_parent(bench: Bench, way: str) -> None:
     child = bench.run("import time; time.sleep(600)")
-    until(lambda: bench.paths.trainer_process(1).exists(), "it is started")
-    trainer = json.loads(bench.paths.trainer_process(1).read_text())["pid"]
+    until(lambda: Path(bench.paths.trainer_process(1)).exists(), "it is started")
+    trainer = json.loads(Path(bench.paths.trainer_process(1)).read_text())["pid"]
     os.kill(bench.pid, signal.SIGKILL)
     until(lambda: not _alive(trainer), "it is gone")
     assert child.started(1)

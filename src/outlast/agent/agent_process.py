@@ -8,7 +8,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
@@ -25,7 +24,7 @@ KEPT_FROM = 3
 """Descriptors from here on are another process's business, but those of the series."""
 
 
-def be(paths: MachineDir, boot: Callable[[Path], int], parent: int, follower: Follower | None) -> None:
+def be(paths: MachineDir, boot: Callable[[str], int], parent: int, follower: Follower | None) -> None:
     """The agent's process; never returns. With a follower, it may be given one machine after another."""
     code = EXIT_FAILED
     try:
@@ -63,7 +62,7 @@ def _arrive(paths: MachineDir, before: MachineDir | None = None) -> None:
         files.put(paths.agent, Process.me().encode())
 
 
-def redirect(log: Path) -> None:
+def redirect(log: str) -> None:
     """What this process has to say goes to its machine's log."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

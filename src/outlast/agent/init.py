@@ -12,7 +12,6 @@ import select
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from outlast.agent import agent_process, trainer_process
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
@@ -44,7 +43,7 @@ LOOK_SECONDS_MAX = 2.0
 """The wall clock may have been set, and the directory removed: deadlines and the directory are looked at this often."""
 
 
-def run(directory: Path, boot: Callable[[Path], int], follower: Follower | None = None, clock: Clock = SYSTEM) -> int:
+def run(directory: str, boot: Callable[[str], int], follower: Follower | None = None, clock: Clock = SYSTEM) -> int:
     """A machine's whole life, in the process that calls it; returns its exit code. With a follower: one machine after another."""
     if os.getsid(0) != os.getpid():
         os.setsid()
@@ -98,7 +97,7 @@ class Init:
         self,
         paths: MachineDir,
         assignment: Assignment,
-        boot: Callable[[Path], int],
+        boot: Callable[[str], int],
         clock: Clock,
         agent: Agent | None = None,
         before: MachineDir | None = None,
@@ -128,7 +127,7 @@ class Init:
 
     def _listen(self) -> None:
         for fifo in (self.paths.orders, self.paths.tidings):
-            if not fifo.exists():
+            if not os.path.exists(fifo):
                 os.mkfifo(fifo, 0o600)
         # Read and write: neither side's absence is an end of file here, and nothing blocks.
         self._orders = os.open(self.paths.orders, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -237,7 +236,7 @@ class Init:
 
     def _lost_agent(self, code: int) -> None:
         now = self.clock.monotonic()
-        if not self.paths.up.exists():
+        if not os.path.exists(self.paths.up):
             self._say(f"the agent ended with {code} before it was up")
             self._die()
             return
@@ -276,7 +275,7 @@ class Init:
     def _start_trainer(self) -> None:
         """Once per attempt, however often it is asked."""
         order = trainer_process.read_order(self.paths)
-        if order is None or self._trainer is not None or self.paths.trainer_process(order.attempt).exists():
+        if order is None or self._trainer is not None or os.path.exists(self.paths.trainer_process(order.attempt)):
             return
         self._ended_trainer = False
         self._trainer = trainer_process.start(self.paths, order, self.assignment.machine)
@@ -307,7 +306,7 @@ class Init:
         if not self._asked_to_leave:
             return
         self._asked_to_leave = False
-        if not self.paths.notice.exists():
+        if not os.path.exists(self.paths.notice):
             leave_by = self.clock.monotonic() + NOTICE_SECONDS_DEFAULT
             files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
         self._tell(TIDING_NOTICE)

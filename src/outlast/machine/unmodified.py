@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
 
 from outlast.agent.child import Saved
 from outlast.clock import Clock
@@ -40,7 +39,7 @@ class Memory:
 
 
 class Unmodified:
-    def __init__(self, settling: Settling, memory: Path, clock: Clock) -> None:
+    def __init__(self, settling: Settling, memory: str, clock: Clock) -> None:
         self.settling = settling
         self.clock = clock
         self._path = memory

@@ -69,7 +69,7 @@ class Books:
         """The end is written before the launch is removed: in between it is both, and the end counts."""
         self.paths.write_end(launch_id, end)
         files.remove(self.paths.order(launch_id))
-        files.remove(self.paths.stopped / launch_id)
+        files.remove(self.paths.wish(launch_id))
 
     def forget(self, now: float) -> None:
         for directory in (self.paths.ended, self.paths.stopped):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 from outlast.clock import Clock
@@ -197,7 +198,7 @@ class Life:
 
     def _judge(self, rank: Rank, directory: MachineDir, lived_seconds: float) -> None:
         done = directory.left_done()
-        up = directory.up.exists()
+        up = os.path.exists(directory.up)
         if done is None:
             self._untidy = True
             rank.remains.append(directory)
@@ -276,7 +277,7 @@ class Life:
         """Removes all that is left on disk, when it is over."""
         for _, _, directory in self.paths.machine_dirs(self.id) if self._untidy else ():
             self._bury(directory)
-        files.remove_tree(self.paths.machines / self.id)
+        files.remove_tree(self.paths.machines_of(self.id))
 
     def _bury(self, directory: MachineDir) -> None:
         pid = machines.bury(directory.path, self.paths.trash)

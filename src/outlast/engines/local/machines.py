@@ -17,7 +17,7 @@ from outlast.host.series import Follower, Leader, keep, pair
 
 LOG_TAIL_BYTES = 2000
 
-RunMachine = Callable[[Path, Follower], int]
+RunMachine = Callable[[str, Follower], int]
 """A machine's whole life, in the process that was forked for it; and then perhaps the next one's."""
 
 KEPT_FROM = 3
@@ -66,8 +66,11 @@ class Machine:
 
 
 def prepare(directory: MachineDir, assignment: Assignment) -> None:
-    directory.path.parent.mkdir(mode=0o700, exist_ok=True)
-    directory.path.mkdir(mode=0o700, exist_ok=True)
+    for path in (os.path.dirname(directory.path), directory.path):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass
     directory.write_assignment(assignment)
 
 
@@ -159,17 +162,18 @@ def log_tail(directory: MachineDir) -> str:
     return "\n".join(lines[-12:])
 
 
-def is_bulky(path: Path) -> bool:
+def is_bulky(path: str) -> bool:
     return not files.is_small([path])
 
 
-def bury(path: Path, trash: Path) -> int | None:
+def bury(path: str, trash: Path) -> int | None:
     """Removes a directory; a large one in a process of its own, whose number is returned."""
     if not is_bulky(path):
         files.remove_tree(path)
         return None
     trash.mkdir(mode=0o700, exist_ok=True)
-    resting = trash / f"{path.parent.name}-{path.name}"
+    parent, name = os.path.split(path)
+    resting = trash / f"{os.path.basename(parent)}-{name}"
     os.replace(path, resting)
     pid = os.fork()
     if pid != 0:

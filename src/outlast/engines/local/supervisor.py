@@ -133,7 +133,7 @@ class Supervisor:
         """Machines without a launch."""
         for _, _, directory in self.paths.machine_dirs(launch_id):
             ending.end(directory, self.clock, CLEAN_SECONDS_MAX)
-        files.remove_tree(self.paths.machines / launch_id)
+        files.remove_tree(self.paths.machines_of(launch_id))
 
     # What comes.
 
@@ -161,7 +161,7 @@ class Supervisor:
     def _stop(self, launch_id: str) -> None:
         if launch_id in self.lives:
             self.lives[launch_id].stop(End())
-        elif self.queue.remove(launch_id) or not self.paths.incoming_order(launch_id).exists():
+        elif self.queue.remove(launch_id) or not os.path.exists(self.paths.incoming_order(launch_id)):
             self.books.close(launch_id, End())
 
     # What goes on.
