@@ -44,9 +44,12 @@ def be(paths: MachineDir, boot: Callable[[str], int], parent: int, follower: Fol
             directory = follower.following()
             if directory is None:
                 break
-            before, paths = paths, MachineDir(directory)
-            redirect(paths.log)
-            _arrive(paths, before)
+            paths = MachineDir(directory)
+            if not os.path.exists(
+                paths.agent
+            ):  # else it is the directory of the machine before, with this agent's name and log
+                redirect(paths.log)
+                _arrive(paths)
             code = boot(directory)
     except BaseException:  # noqa: BLE001  the edge of a process
         code = EXIT_FAILED
@@ -56,10 +59,9 @@ def be(paths: MachineDir, boot: Callable[[str], int], parent: int, follower: Fol
         os._exit(code)
 
 
-def _arrive(paths: MachineDir, before: MachineDir | None = None) -> None:
+def _arrive(paths: MachineDir) -> None:
     """Before it does anything that is seen: whoever takes this machine away must know whose death to wait for."""
-    if before is None or not files.share(before.agent, paths.agent):
-        files.put(paths.agent, Process.me().encode())
+    files.put(paths.agent, Process.me().encode())
 
 
 def redirect(log: str) -> None:

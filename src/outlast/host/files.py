@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeAlias
 
 from outlast.spec.durable import make_durable
@@ -124,8 +124,9 @@ def remove(path: AnyPath) -> None:
         remove_tree(path)
 
 
-def make_empty(path: AnyPath) -> None:
-    """A private directory without anything in it: the one that is there, if it is one."""
+def make_empty(path: AnyPath, keeping: Collection[str] = ()) -> None:
+    """A private directory without anything in it: the one that is there, if it is one. `keeping`: of directories in it that are private and
+    empty too, the names of those that stay, since new ones are dear."""
     try:
         os.mkdir(path, 0o700)
         return
@@ -133,7 +134,7 @@ def make_empty(path: AnyPath) -> None:
         pass
     try:
         if not os.path.islink(path):
-            _empty(os.fspath(path))
+            _empty(os.fspath(path), keeping)
             os.chmod(path, 0o700)
             return
     except OSError:
@@ -171,13 +172,18 @@ def _remove_below(path: str) -> None:
     os.rmdir(path)
 
 
-def _empty(path: str) -> None:
+def _empty(path: str, keeping: Collection[str] = ()) -> None:
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                _remove_below(entry.path)
+                if entry.name not in keeping or not _is_vacant(entry):
+                    _remove_below(entry.path)
             else:
                 os.unlink(entry.path)
+
+
+def _is_vacant(entry: os.DirEntry[str]) -> bool:
+    return stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) == 0o700 and not os.listdir(entry.path)
 
 
 def sync_directory(path: AnyPath) -> None:

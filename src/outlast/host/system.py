@@ -22,6 +22,8 @@ LINUX = sys.platform == "linux" and os.environ.get("OUTLAST_SYSTEM") != "posix"
 PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
+F_SETOWN_EX = 15
+F_OWNER_TID = 0
 FS_IOC_GETFLAGS = 0x80086601
 FS_IOC_SETFLAGS = 0x40086602
 FS_TOPDIR_FL = 0x00020000
@@ -263,12 +265,16 @@ def can_kill_with_me() -> bool:
     """Whether `kill_with_me` does what it says: asked once, and best before anybody is in a hurry."""
     if not LINUX:
         return False
+    import threading
+
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGURG,))
     try:
         read, write = os.pipe()
-        _tell_of_end(read, os.getpid(), signal.SIGURG)
-        os.close(write)
-        os.close(read)
+        try:
+            _tell_of_end(read, signal.SIGURG, F_SETOWN_EX, struct.pack("ii", F_OWNER_TID, threading.get_native_id()))
+        finally:
+            os.close(write)
+            os.close(read)
         return signal.sigtimedwait((signal.SIGURG,), 0) is not None
     except (OSError, AttributeError):
         return False
@@ -283,7 +289,7 @@ def kill_with_me(group: int) -> None:
     it: by SIGKILL. Unlike a death signal that a child must ask for itself, that needs no code between fork and exec.
     """
     for end in _pipe_of(os.getpid()):
-        _tell_of_end(end, -group, signal.SIGKILL)
+        _tell_of_end(end, signal.SIGKILL, fcntl.F_SETOWN, -group)
 
 
 @functools.lru_cache(maxsize=1)
@@ -292,10 +298,10 @@ def _pipe_of(pid: int) -> tuple[int, int]:
     return os.pipe()
 
 
-def _tell_of_end(descriptor: int, whom: int, by: int) -> None:
-    """Sends a signal to a process, or to the group of that number below zero, when the other end of the pipe is closed."""
-    fcntl.fcntl(descriptor, fcntl.F_SETSIG, by)
-    fcntl.fcntl(descriptor, fcntl.F_SETOWN, whom)
+def _tell_of_end(descriptor: int, number: int, kind: int, whom: int | bytes) -> None:
+    """Sends that signal when the other end of the pipe is closed."""
+    fcntl.fcntl(descriptor, fcntl.F_SETSIG, number)
+    fcntl.fcntl(descriptor, kind, whom)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)
 
 

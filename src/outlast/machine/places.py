@@ -35,7 +35,8 @@ class Places:
         self._restoring = False
         self._told.clear()
         files.remove(self.paths.taken)
-        for path in (self.paths.run, self.paths.work, self.paths.spool):
+        files.make_empty(self.paths.run, keeping=("checkpoint", "output"))
+        for path in (self.paths.work, self.paths.spool):
             files.make_empty(path)
 
     def make(self) -> None:

@@ -71,6 +71,9 @@ class Life:
         self.buried: list[int] = []
         """Processes that remove directories."""
 
+        self.moved_from = ""
+        """The launch, which is over, whose machine's directory has become that of this one's."""
+
         self._untidy = False
         """A machine of it died, and could not clear up after itself."""
 
@@ -85,7 +88,8 @@ class Life:
         # All directories before the first process: a successor that finds fewer knows that nothing has begun.
         try:
             for rank in new:
-                machines.prepare(self._directory(rank), rank.next)
+                before = self.machines.prepare(self._directory(rank), rank.next)
+                self.moved_from = os.path.basename(os.path.dirname(before.path)) if before is not None else ""
         except OSError as error:
             self.stop(End(Condition.BOOT_FAILED, f"no directory for its machine: {error}"))
             return
@@ -228,7 +232,7 @@ class Life:
         rank.restart_at = None
         directory = self._directory(rank)
         try:
-            machines.prepare(directory, rank.next)
+            machines.make(directory, rank.next)
         except OSError as error:
             self._refused(rank, error)
             return
