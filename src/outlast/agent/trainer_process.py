@@ -93,7 +93,8 @@ def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
     oom_kills = system.oom_kills()
     secrets = files.read_json(paths.trainer_secrets) or {}
     env = {**order.env, **secrets, MARK: machine}
-    os.makedirs(paths.spool, mode=0o700, exist_ok=True)
+    if not os.path.isdir(paths.spool):
+        os.mkdir(paths.spool, 0o700)
     if not os.path.exists(paths.reserve):
         files.put(paths.reserve, bytes(RESERVE_BYTES))
     log = f"{paths.spool}/{SPOOL_LOG}"

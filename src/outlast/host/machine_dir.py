@@ -6,6 +6,7 @@ processes wrote, the next one reads, and after a power cut the whole directory i
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import field
@@ -129,7 +130,7 @@ class MachineDir:
     @property
     def user_dir(self) -> Path:
         """Of whoever owns this machine: what its machines share (caches, secrets) is there."""
-        return Path(self.path).parents[3]
+        return _user_dir(os.path.dirname(os.path.dirname(self.path)))
 
     def trainer_process(self, attempt: int) -> str:
         return f"{self.path}/trainer-{attempt}.pid.json"
@@ -156,3 +157,9 @@ class MachineDir:
     def left_spare(self) -> bool:
         document = files.read_json(self.left)
         return isinstance(document, dict) and bool(document.get("spare"))
+
+
+@functools.lru_cache(maxsize=1)
+def _user_dir(machines: str) -> Path:
+    """The same for one machine after another."""
+    return Path(machines).parents[1]

@@ -48,13 +48,16 @@ class Books:
             files.remove(arrived)
             return None
         os.replace(arrived, self.paths.order(launch_id))
-        return self._read(launch_id)
+        return self._order(launch_id)
 
     def _read(self, launch_id: str) -> Order | None:
         """None: it has ended, or cannot be read and is ended for that."""
         if self.paths.read_end(launch_id) is not None:
             files.remove(self.paths.order(launch_id))
             return None
+        return self._order(launch_id)
+
+    def _order(self, launch_id: str) -> Order | None:
         try:
             return read_order(self.paths.order(launch_id))
         except OutlastError as error:
