@@ -22,6 +22,12 @@ class Places:
         self._restoring = False
         self._told: set[str] = set()
 
+    @property
+    def empty(self) -> bool:
+        """Nothing has been restored into them, and no bundle brings them along."""
+        ours = (f"{self.paths.run}/checkpoint", f"{self.paths.run}/output")
+        return not self._restoring and (self.checkpoint, self.output) == ours
+
     def _own(self, name: str) -> str:
         """A directory of an unmodified script's own; empty: it has none."""
         if not name:

@@ -131,7 +131,7 @@ class ProcessChild:
         if not self.started(start.attempt):
             self._write_attempt(start)
             place_trained(f"{self.paths.run}/{TRAINED}", self.places.checkpoint)
-            self._unmodified.begin(start.resumed_step)
+            self._unmodified.begin(start.resumed_step, empty=self.places.empty and self.spec.evaluation is None)
             env = command.environment(
                 self.assignment,
                 start,
