@@ -122,9 +122,8 @@ def start_time(pid: int) -> str:
     """When the process began, as its system counts; with number and boot, who it is. Empty: it is dead, or a zombie."""
     if LINUX:
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                # The name in parentheses may hold anything, a `)` too; the 22nd field counts from behind it.
-                fields = file.read().rpartition(b")")[2].split()
+            # The name in parentheses may hold anything, a `)` too; the 22nd field counts from behind it.
+            fields = _told(f"/proc/{pid}/stat").rpartition(b")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             return ""
         return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
@@ -191,13 +190,25 @@ def send(pid: int, began: str, number: int) -> bool:
             os.close(held)
 
 
+def _told(path: str) -> bytes:
+    """What the kernel says there. A file object takes as long to make as all the rest."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        said = piece = os.read(descriptor, 4096)
+        while len(piece) == 4096:
+            piece = os.read(descriptor, 4096)
+            said += piece
+        return said
+    finally:
+        os.close(descriptor)
+
+
 def children(pid: int) -> list[int]:
     if LINUX:
         found: list[int] = []
         try:
             for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/children") as file:
-                    found += [int(word) for word in file.read().split()]
+                found += [int(word) for word in _told(f"/proc/{pid}/task/{thread}/children").split()]
         except (FileNotFoundError, ProcessLookupError):
             return found
         return found
