@@ -199,7 +199,7 @@ class Decoder:
         return bytearray(content)
 
     def _int(self, tree: dict[str, Any], live: Any, path: str) -> int:
-        return int(tree["v"])
+        return int(tree["v"], 0)
 
     def _torch(self, tree: dict[str, Any], live: Any, path: str) -> Any:
         torch = importlib.import_module("torch")

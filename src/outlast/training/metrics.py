@@ -53,7 +53,7 @@ def log(step: int | None = None, /, **metrics: Any) -> None:
 
 def _log(step: int | None, metrics: dict[str, Any]) -> None:
     here = context.current()
-    if here.run_dir is None or here.quiet or (context.in_worker_process() and not here.active):
+    if here.quiet or (context.in_worker_process() and not here.active) or not here.kept():
         return
     if step is None and "step" in metrics:
         step = metrics.pop("step")
