@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ class Stream:
     descriptor: int | None = None
     torn: bool = False
     """The last line was cut short by a full disk: the next one begins on a line of its own."""
+
+    writing: Any = field(default_factory=threading.RLock)
+    """Several threads of a script may log; one that a signal interrupts may log in its handler."""
 
 
 def log(step: int | None = None, /, **metrics: Any) -> None:
@@ -139,13 +143,14 @@ def flush(here: Context, *, wait: bool = False) -> None:
     stream = here.metrics
     if stream is None:
         return
-    while stream.pending:
-        line = stream.pending[0]
-        waiting = [value for value in line.values.values() if isinstance(value, (_OnGpu, _InJax)) and not value.ready()]
-        if waiting and not wait and len(stream.pending) <= PENDING_MAX:
-            return
-        stream.pending.popleft()
-        _write(here, stream, line)
+    with stream.writing:
+        while stream.pending:
+            line = stream.pending[0]
+            waiting = [one for one in line.values.values() if isinstance(one, (_OnGpu, _InJax)) and not one.ready()]
+            if waiting and not wait and len(stream.pending) <= PENDING_MAX:
+                return
+            stream.pending.popleft()
+            _write(here, stream, line)
 
 
 def _write(here: Context, stream: Stream, line: Line) -> None:
