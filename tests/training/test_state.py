@@ -16,7 +16,7 @@ import torch
 
 import outlast
 from outlast.errors import OutlastError
-from tests.training.lives import life, live
+from tests.training.lives import life, live, settle
 
 
 def save(run_dir: Path, **parts: Any) -> None:
@@ -301,6 +301,19 @@ def test_a_short_loop_that_is_saved_only_at_its_end_is_warned_about_too(
 ) -> None:
     save(tmp_path, w=np.zeros(3))
     assert "`state.w` has not changed from step 0 to step 1" in capsys.readouterr().err
+
+
+def test_a_first_step_that_changes_nothing_is_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a learning rate that warms up from zero."""
+
+    def train() -> None:
+        state = outlast.State(w=np.zeros(3))
+        for step in outlast.steps(30, state, save_steps=1):
+            state.w = state.w + step
+            settle()
+
+    live(tmp_path, train)
+    assert "has not changed" not in capsys.readouterr().err
 
 
 def test_state_needs_no_library_of_arrays(tmp_path: Path) -> None:
