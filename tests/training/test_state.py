@@ -171,13 +171,16 @@ def test_via_saves_and_loads_by_functions_of_the_script(tmp_path: Path) -> None:
     assert state.a.obj == [7]
 
 
-def test_what_a_scripts_own_loading_raises_is_not_hidden(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hold", [lambda one: one, lambda one: [one], lambda one: (one,), lambda one: {0: ({1: one},)}])
+def test_what_a_scripts_own_loading_raises_is_not_hidden(tmp_path: Path, hold: typing.Callable[[Any], Any]) -> None:
+    """Nor taken for damage of the checkpoint, wherever in a part it stands."""
+
     def load(obj: Any, saved: Any) -> None:
         raise ValueError("mine")
 
-    save(tmp_path, a=outlast.via(1, lambda obj: obj, load))
+    save(tmp_path, a=hold(outlast.via(1, lambda obj: obj, load)))
     with pytest.raises(ValueError, match="mine"):
-        restore(tmp_path, a=outlast.via(1, lambda obj: obj, load))
+        restore(tmp_path, a=hold(outlast.via(1, lambda obj: obj, load)))
 
 
 GENERATORS: dict[str, typing.Callable[[int], Any]] = {
