@@ -17,7 +17,7 @@ from outlast.engines.local import capacity, ending
 from outlast.engines.local.ailing import losses_words
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
-from outlast.errors import Denied, OutlastError, UsageError
+from outlast.errors import Denied, OutlastError, StoreFull, UsageError
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
@@ -226,8 +226,14 @@ def _told(path: Path, state: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = Denied if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else OutlastError
-        raise kind(
+        kinds = {
+            errno.EACCES: Denied,
+            errno.EPERM: Denied,
+            errno.EROFS: Denied,
+            errno.ENOSPC: StoreFull,
+            errno.EDQUOT: StoreFull,
+        }
+        raise kinds.get(error.errno or 0, OutlastError)(
             f"`{path}` cannot be written: {error.strerror}",
             state=state,
             hint="free some space there, or set OUTLAST_DIR to a directory that can be written",
