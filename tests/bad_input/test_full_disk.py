@@ -156,6 +156,23 @@ def test_a_user_directory_without_any_room_is_told(user: User) -> None:
         assert_nothing_runs(user)
 
 
+def test_a_job_that_finds_no_room_for_its_machine_waits_and_hides_no_other(user: User) -> None:
+    user.write("train.py", "print('trained')")
+    with small_disk(user, user.root / "disk", "4m") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        home = ["--home", str(user.root / "home")]
+        assert user.outlast("run", *home, "--job-id", "first", "train.py").code == 0
+        disk.fill()
+        said = user.outlast("run", *home, "--job-id", "second", "train.py")
+        assert_full(said.code, said.err)
+        states = {row["job"]: row["state"] for row in user.outlast("jobs", *home, "--json").json}
+        assert states == {"first": "succeeded", "second": "waiting"}
+        shown = user.outlast("show", *home, "second")
+        assert shown.code == 0 and "o space left" in shown.out, shown
+        disk.free()
+        assert user.outlast("logs", "-f", *home, "second").out == "trained\n"
+
+
 def test_a_pull_to_a_full_disk_keeps_what_was_pulled_and_goes_on_elsewhere(user: User) -> None:
     user.write(
         "train.py",

@@ -17,6 +17,40 @@ from tests.cli.user import User
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def test_an_empty_name_is_no_job_and_above_all_not_the_newest(user: User) -> None:
+    user.write("train.py", "pass")
+    assert user.outlast("run", "--job-id", "newest", "train.py").code == 0
+    for words in (
+        ["delete", "--yes", ""],
+        ["stop", ""],
+        ["resume", ""],
+        ["show", ""],
+        ["pull", ""],
+        ["evaluate", ""],
+        ["run", "--from", "", "train.py"],
+        ["drill", "--like", ""],
+    ):
+        said = user.outlast(*words)
+        assert said.code == 2 and "hint: " in said.err and "Traceback" not in said.err, (words, said.err)
+    assert [row["job"] for row in user.outlast("jobs", "--json").json] == ["newest"]
+
+
+@pytest.mark.parametrize("path", ["a" * 300, "abcdefghi/" * 420])
+def test_a_path_that_is_too_long_is_said_to_be_so(user: User, path: str) -> None:
+    user.write("train.py", "import outlast\n(outlast.output_dir() / 'a').touch()")
+    assert user.outlast("run", "--job-id", "done", "train.py").code == 0
+    for words in (
+        ["run", "--home", path, "train.py"],
+        ["run", "--dataset", path, "train.py"],
+        ["run", "--requirements", path, "train.py"],
+        ["pull", "done", "--to", path],
+        ["push", path],
+        ["show", f"/{path}/jobs/x"],
+    ):
+        said = user.outlast(*words)
+        assert said.code == 2 and "too long" in said.err and "Traceback" not in said.err, (words[0], said.err)
+
+
 @pytest.mark.parametrize("value", ["0s", "0", "0.2s"])
 def test_no_time_at_all_is_no_limit_for_a_job(user: User, value: str) -> None:
     user.write("train.py", "pass")

@@ -79,7 +79,7 @@ def test_of_those_who_share_a_machine_the_one_is_entered_that_is_meant(
         (tmp_path / "local/machines/abc" / name).mkdir(parents=True)
         (tmp_path / "local/machines/abc" / name / "machine.json").touch()
     found = find(tmp_path, "3")
-    assert found is not None and found.path.name == "3-1"
+    assert found is not None and Path(found.path).name == "3-1"
     assert find(tmp_path, "4") is None and find(tmp_path) is not None
     monkeypatch.setattr("shutil.which", lambda name: name)
     assert ssh_command("p", "z", "m", ("ls",), (), Proxy(), 3)[-1] == f"sudo env {WORKER}=3 {ENTER} ls"

@@ -121,7 +121,7 @@ def test_a_container_has_the_gpus_of_its_job_and_is_told_which(
     assignment = Assignment("home", "job", 1, "launch", 0, 1, 1, 0.0, gpus=gpus)
     container = Container("image", f"/usr/bin/{runtime}", (), ("--shm-size", "8g"), {})
     paths = MachineDir(tmp_path)
-    paths.run.mkdir(parents=True)
+    Path(paths.run).mkdir(parents=True)
 
     argv = contained(container, assignment, paths, ("python3", "train.py"), {"A"}, ())
     order = json.loads(Path(argv[-1]).read_text())

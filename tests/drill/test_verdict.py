@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlast.jobs.drill_verdict import DrillResult, Problem, Wrong, blame, tell
-from outlast.results.compare.directories import Comparison
+from outlast.results.compare.directories import IN_OTHER, IN_REFERENCE, PRESENCE, Comparison
 from outlast.results.compare.rules import Compared
 
 
@@ -32,6 +32,22 @@ def test_each_file_is_blamed_on_its_own_cause() -> None:
     assert [problem.wrong for problem in problems] == [Wrong.NOT_DETERMINISTIC, Wrong.RESUMES_DIFFERENTLY]
     assert "model.pt" not in problems[0].words
     assert "log.txt" not in problems[1].words
+
+
+def test_checkpoints_of_different_steps_are_no_proof_that_it_does_not_resume() -> None:
+    """A script that saves when `outlast.due()` says so has no checkpoint of its very end."""
+
+    def ended(*ends: tuple[int, str]) -> Comparison:
+        missing = (Compared(f"checkpoint/step-{step:012d}/w.json", PRESENCE, only) for step, only in ends)
+        return Comparison((*missing, Compared("outputs/w.json", "bytes")))
+
+    killed = ended((6, IN_REFERENCE), (57, IN_OTHER))
+    for repeated in (ended(), ended((6, IN_REFERENCE), (8, IN_OTHER))):
+        (problem,) = blame(killed, repeated)
+        assert problem.wrong is Wrong.OTHER_LAST_STEP
+        assert "6 and 57" in problem.words and "--ignore 'checkpoint/*'" in problem.hint
+    (torn,) = blame(ended((6, IN_REFERENCE)), ended())
+    assert torn.wrong is Wrong.RESUMES_DIFFERENTLY
 
 
 def test_the_json_object_has_the_documented_fields_and_no_others() -> None:

@@ -95,7 +95,8 @@ def test_machines_without_an_agent_that_stays_are_counted_like_those_that_never_
     life = Life(paths, Order(launch, SYSTEM.now()), Machines(lambda path, follower: 0), SYSTEM)
     told = replace(life._assignment(0, None), boot=3, failed_boots=FAILED_BOOTS_MAX - 1)
     directory = paths.machine(launch.id, 0, told.boot)
-    machines.prepare(directory, told)
+    os.makedirs(directory.path)
+    directory.write_assignment(told)
     files.create(directory.up)
     files.put_json(directory.losses, {"losses": 70, "at_monotonic": 0.0, **({"given_up": True} if given_up else {})})
     files.put(directory.log, b"OSError: it is broken\n")
@@ -199,7 +200,7 @@ def test_a_supervisor_that_is_killed_while_it_starts_a_machine_starts_it_once(pl
 
 def test_a_killed_agent_is_started_again_on_the_same_machine(place: Place) -> None:
     engine, launch = start_running(place)
-    until(machine_of(place, launch).agent.exists, "init has written down who it is")
+    until(Path(machine_of(place, launch).agent).exists, "init has written down who it is")
     agent = Process.read(files.read_json(machine_of(place, launch).agent))
     assert agent is not None and agent.send(signal.SIGKILL)
     until(lambda: len(place.events(launch, "boot")) == 2, "another agent came")
@@ -232,7 +233,7 @@ def test_after_a_reboot_the_next_command_goes_on(place: Place) -> None:
     try:
         there = Process.of(stranger.pid)
         assert there is not None
-        directory.init.write_text(json.dumps({**there.document(), "boot": "of another boot"}))
+        Path(directory.init).write_text(json.dumps({**there.document(), "boot": "of another boot"}))
         until(lambda: running(engine, launch), "it runs again")
         assert len(place.events(launch, "boot")) == 2
         engine.stop(launch)
@@ -248,7 +249,7 @@ def test_a_stranger_with_a_dead_machines_number_is_never_killed(place: Place) ->
     assert init is not None
     stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        directory.init.write_text(json.dumps({**init.document(), "pid": stranger.pid}))
+        Path(directory.init).write_text(json.dumps({**init.document(), "pid": stranger.pid}))
         assert engine.state(launch).condition is Condition.STARTING, "who that is, is no machine"
         assert not engine.preempt(launch, notice_seconds=0)
         engine.stop(launch)
@@ -266,7 +267,7 @@ def test_a_machines_directory_that_a_power_cut_tore_is_a_dead_machine(place: Pla
     init = directory.init_process()
     assert init is not None and init.send(signal.SIGKILL)
     until(lambda: not init.alive() and not process.alive(), "all is dead")
-    (directory.path / torn).write_bytes(b"")
+    (Path(directory.path) / torn).write_bytes(b"")
     until(lambda: running(engine, launch), "it runs again")
     engine.stop(launch)
 
@@ -277,7 +278,7 @@ def test_a_launch_of_which_a_power_cut_left_an_empty_file_can_be_started_again(p
     process = supervisor(place)
     process.send(signal.SIGKILL)
     until(lambda: not process.alive(), "the supervisor is dead")
-    local_dir(place).order(launch.id).write_bytes(left)
+    Path(local_dir(place).order(launch.id)).write_bytes(left)
     until(lambda: engine.state(launch).condition is Condition.ABSENT, "it is not there")
     until(lambda: not any(alive(pid) for _, pid in place.events(launch, "boot")), "and nothing of it runs")
     engine.start(launch)
@@ -290,7 +291,7 @@ def test_a_launch_that_a_power_cut_tore_is_reported(place: Place) -> None:
     process = supervisor(place)
     process.send(signal.SIGKILL)
     until(lambda: not process.alive(), "the supervisor is dead")
-    local_dir(place).order(launch.id).write_bytes(b'{"form')
+    Path(local_dir(place).order(launch.id)).write_bytes(b'{"form')
     until(lambda: ended(engine, launch), "it was given up")
     assert engine.state(launch).condition is Condition.BOOT_FAILED
     until(lambda: not any(alive(pid) for _, pid in place.events(launch, "boot")), "and nothing of it runs")
@@ -314,7 +315,7 @@ def test_stop_works_while_the_supervisor_hangs(place: Place, monkeypatch: pytest
         assert engine.state(launch).condition is Condition.ABSENT
     finally:
         process.send(signal.SIGCONT)
-    until(lambda: not local_dir(place).order(launch.id).exists(), "the supervisor tidies up")
+    until(lambda: not os.path.exists(local_dir(place).order(launch.id)), "the supervisor tidies up")
     assert len(place.events(launch, "boot")) == 1
 
 

@@ -6,19 +6,25 @@ import os
 import signal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from outlast.agent.init import begin
+from outlast.clock import SYSTEM
+from outlast.dataclass import replace
 from outlast.engines.engine import Launch
 from outlast.engines.local.engine import LocalEngine
 from outlast.engines.local.machines import LINGER_SECONDS, Machine, Machines
+from outlast.engines.local.moving import move
 from outlast.host import files
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.host.process import Process
 from outlast.host.series import pair
 from outlast.testing.engine_place import Place, alive, ended, running, until
-from tests.engines.local_parts import machine_of, supervisor
+from tests.engines import dying
+from tests.engines.conftest import leave_nothing
+from tests.engines.local_parts import local_dir, machine_of, supervisor
 
 COUNT = 6
 
@@ -92,13 +98,13 @@ def test_whoever_is_killed_in_the_middle_of_a_row_ends_nothing_but_a_machine(nar
 def test_taking_away_a_machine_that_has_left_does_not_touch_the_next_one(narrow: Place) -> None:
     engine, first, rest = queue(narrow, "wait", 1)
     left = machine_of(narrow, first)
-    kept = left.init.read_bytes()
+    kept = Path(left.init).read_bytes()
     narrow.let_go(first)
     until(lambda: running(engine, rest[0]), "the next one runs")
     # As whoever looked at the directory before it was removed would find it.
-    left.path.mkdir(parents=True, exist_ok=True)
-    left.init.write_bytes(kept)
-    left.left.write_text('{"done":true}')
+    Path(left.path).mkdir(parents=True, exist_ok=True)
+    Path(left.init).write_bytes(kept)
+    Path(left.left).write_text('{"done":true}')
     assert not engine.preempt(first, notice_seconds=0)
     engine.stop(first)
     assert running(engine, rest[0])
@@ -123,11 +129,11 @@ def test_a_row_of_machines_leaves_no_descriptor_open(narrow: Place) -> None:
 def test_who_comes_soon_after_finds_the_processes_free_and_who_has_been_free_for_long_goes() -> None:
     leader, follower = pair()
     machines = Machines(lambda directory, follower: 0)
-    left = MachineDir(Path("left"))
+    left = MachineDir("left")
     told = Assignment("home", "job", 1, "id", 0, 1, 1, 0.0, 1, ())
     machines.keep(Machine(left, told, Process(1, "", ""), 0.0, child=True, leader=leader), 10.0)
     assert machines.dismiss(10.0) == LINGER_SECONDS
-    following = machines.start(MachineDir(Path("next")), told, 10.0 + LINGER_SECONDS / 2)
+    following = machines.start(MachineDir("next"), told, 10.0 + LINGER_SECONDS / 2)
     assert (following.process.pid, following.series, os.read(follower.listen, 100)) == (1, 2, b"next\n")
     assert machines.dismiss(100.0) is None, "nobody is free"
     machines.keep(following, 20.0)
@@ -136,35 +142,34 @@ def test_who_comes_soon_after_finds_the_processes_free_and_who_has_been_free_for
     follower.close()
 
 
-def test_directories_of_a_row_of_machines_are_removed_when_nobody_waits_any_more(narrow: Place) -> None:
+def test_a_row_of_machines_has_one_directory_which_is_removed_when_nobody_waits_any_more(narrow: Place) -> None:
     engine, first, rest = queue(narrow, "wait", 2)
-    gone = machine_of(narrow, first)
-    narrow.let_go(first)
-    until(lambda: running(engine, rest[0]), "the second one runs")
-    assert ended(engine, first) and gone.left_done(), "one waits: the first one's last files are not urgent"
-    narrow.let_go(rest[0])
-    until(lambda: running(engine, rest[1]), "the last one runs")
-    until(lambda: os.listdir(gone.path.parent.parent) == [rest[1].id], "nobody waits, and nothing but it is left")
+    machines = local_dir(narrow).machines
+    seen = os.stat(machine_of(narrow, first).path).st_ino
+    for done, following in zip([first, *rest], rest, strict=False):
+        narrow.let_go(done)
+        until(partial(running, engine, following), "the next one runs")
+        assert ended(engine, done)
+        assert os.listdir(machines) == [following.id], "nothing is left of the one before"
+        assert os.stat(machine_of(narrow, following).path).st_ino == seen
     narrow.let_go(rest[1])
     until(lambda: ended(engine, rest[1]), "it is over")
-    until(lambda: not os.listdir(gone.path.parent.parent), "nothing is left")
+    until(lambda: not os.listdir(machines), "nothing is left")
 
 
 @pytest.mark.parametrize("size", [100, 2 * files.SMALL_BYTES_MAX])
-def test_what_a_machine_leaves_is_removed_at_once_if_it_is_large_and_later_if_it_is_not(
-    narrow: Place, size: int
-) -> None:
+def test_what_a_machine_leaves_goes_whether_it_is_large_or_little(narrow: Place, size: int) -> None:
     engine, first, rest = queue(narrow, "wait", 2)
     gone = machine_of(narrow, first)
-    gone.work.mkdir(exist_ok=True)
-    (gone.work / "model").write_bytes(bytes(size))
+    Path(gone.work).mkdir(exist_ok=True)
+    Path(gone.work, "model").write_bytes(bytes(size))
     narrow.let_go(first)
     until(lambda: running(engine, rest[0]), "the second one runs, and a third one waits")
-    assert (gone.work / "model").exists() is (size == 100)
+    assert not Path(gone.path).exists()
     for launch in rest:
         until(partial(running, engine, launch), "its turn")
         narrow.let_go(launch)
-    until(lambda: not os.listdir(gone.path.parent.parent), "nothing is left")
+    until(lambda: not os.listdir(local_dir(narrow).machines), "nothing is left")
 
 
 def test_much_is_many_files_or_large_ones_and_what_is_not_there_is_little(tmp_path: Path) -> None:
@@ -181,18 +186,107 @@ def test_much_is_many_files_or_large_ones_and_what_is_not_there_is_little(tmp_pa
     assert not files.is_small([large])
 
 
-def test_a_machine_takes_over_what_is_the_same_and_nothing_that_was_said_or_can_be_used_up(tmp_path: Path) -> None:
-    before, after = MachineDir(tmp_path / "0-1"), MachineDir(tmp_path / "0-2")
-    for paths in (before, after):
-        paths.path.mkdir()
-    before.init.write_bytes(Process.me().encode())
-    before.log.write_text("init: the agent ended with 1\n")
-    before.reserve.write_bytes(b"space")
-    os.mkfifo(before.orders)
-    assert begin(after, before)
+def told(launch_id: str, **changes: Any) -> Assignment:
+    return replace(Assignment("home", "job", 1, launch_id, 0, 1, 1, 0.0), **changes)
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> MachineDir:
+    """The directory of a machine that has left."""
+    directory = MachineDir(tmp_path / "machines" / "before" / "0-1")
+    os.makedirs(directory.work)
+    directory.write_assignment(told("before"))
+    for path in (directory.init, directory.agent, directory.up, directory.exit(1), directory.trainer_process(1)):
+        Path(path).write_bytes(Process.me().encode())
+    for path in (directory.note, directory.notice, directory.losses, directory.trainer, directory.trainer_secrets):
+        Path(path).write_text("{}")
+    Path(directory.path, "cell.json").write_text("{}")
+    Path(directory.path, "a trainer's own").mkdir()
+    Path(directory.left).write_text('{"done":true}')
+    Path(directory.log).touch()
+    os.mkfifo(directory.orders)
+    return directory
+
+
+def test_a_directory_that_becomes_the_next_ones_has_nothing_that_a_machine_was_told_or_did(left: MachineDir) -> None:
+    after = MachineDir(left.path.replace("before", "after"))
+    assert move(left, after, told("after"))
+    assert sorted(os.listdir(after.path)) == [
+        "agent.json",
+        "init.json",
+        "machine.json",
+        "machine.log",
+        "orders",
+        "work",
+    ]
+    assert after.read_assignment() == told("after")
     assert after.init_process() == Process.me()
-    assert after.orders.is_fifo()
-    assert not after.log.exists()
-    # Under one name alone: removing it gives the space back.
-    assert after.reserve.stat().st_nlink == 1
-    assert not begin(after, before), "somebody has begun it, or given it up"
+    assert os.listdir(Path(left.path).parents[1]) == ["after"]
+    assert begin(after), "its init is who it was before"
+    Path(after.init).write_bytes(Process(1, "", "").encode())
+    assert not begin(after), "somebody else has begun it, or given it up"
+
+
+def test_what_processes_have_said_is_not_the_next_machines(left: MachineDir) -> None:
+    Path(left.log).write_text("init: the agent ended with 1\n")
+    after = MachineDir(left.path.replace("before", "after"))
+    assert not move(left, after, told("after"))
+    assert not os.listdir(Path(left.path).parents[1]), "another one is made"
+
+
+def test_a_directory_that_is_gone_is_made(left: MachineDir, tmp_path: Path) -> None:
+    files.remove_tree(tmp_path / "machines" / "before")
+    assert not move(left, MachineDir(tmp_path / "machines" / "after" / "0-1"), told("after"))
+    assert not os.listdir(tmp_path / "machines")
+
+
+@pytest.mark.parametrize("before", [told("before", workers=2), told("before", boot=2)])
+def test_a_directory_that_a_launch_may_still_need_stays(left: MachineDir, before: Assignment) -> None:
+    machines = Machines(lambda directory, follower: 0)
+    leader, follower = pair()
+    machines.keep(Machine(left, before, Process(1, "", ""), 0.0, child=True, leader=leader), 10.0)
+    after = MachineDir(left.path.replace("before", "after"))
+    assert machines.prepare(after, told("after")) is None
+    assert os.path.exists(left.left)
+    assert os.listdir(after.path) == ["machine.json"]
+    follower.close()
+    leader.close()
+
+
+def test_a_directory_whose_processes_are_gone_names_nobody(left: MachineDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    machines = Machines(lambda directory, follower: 0)
+    leader, follower = pair()
+    machines.keep(Machine(left, told("before"), Process(1, "", ""), 0.0, child=True, leader=leader), 10.0)
+    after = MachineDir(left.path.replace("before", "after"))
+    assert machines.prepare(after, told("after")) == left
+    follower.close()
+    monkeypatch.setattr(os, "fork", lambda: 4321)
+    assert machines.start(after, told("after"), 10.0).process.pid == 4321
+    assert not os.path.exists(after.init) and not os.path.exists(after.agent)
+
+
+@pytest.mark.parametrize("moment", ["cleared", "told", "handed over"])
+def test_a_supervisor_that_dies_before_a_moved_directory_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """It is between two names, or has its new one and nobody was told: the next supervisor ends its processes and makes another one."""
+    monkeypatch.setenv("OUTLAST_LOCAL_CPUS", "1")
+    place = Place(
+        tmp_path,
+        lambda user_dir, program: LocalEngine(
+            user_dir, SYSTEM, boot="tests.engines.dying:boot", supervise=dying.__name__
+        ),
+    )
+    plan = place.scratch / "user" / dying.DIES
+    plan.parent.mkdir(parents=True)
+    plan.write_text(moment)
+    try:
+        engine, first, rest = queue(place, "finish", 2)
+        before = supervisor(place).pid
+        place.let_go(first)
+        until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
+        assert not plan.exists() and supervisor(place).pid != before
+        assert [len(place.events(launch, "boot")) for launch in rest] == [1, 1]
+        until(lambda: not os.listdir(local_dir(place).machines), "nothing is left")
+    finally:
+        leave_nothing(place.scratch)

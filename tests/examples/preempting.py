@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from outlast.engines.local.engine import LocalEngine
 from outlast.folder.records import Head
@@ -66,7 +67,7 @@ def step_of(engine: LocalEngine, launch_id: str) -> int | None:
     """Read on the machine itself: in a bucket the heartbeat is written once a minute."""
     for directory in engine.paths.newest_machines(launch_id).values():
         try:
-            return int((directory.run / "progress").read_text().partition("\n")[0])
+            return int(Path(directory.run, "progress").read_text().partition("\n")[0])
         except (OSError, ValueError):
             continue
     return None

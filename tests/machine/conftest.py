@@ -26,12 +26,12 @@ from tests.engines.conftest import processes_of
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
-def idle(directory: Path) -> int:
+def idle(directory: str) -> int:
     """An agent that is up and leaves when it is told the exit code."""
     paths = MachineDir(directory)
     files.create(paths.up)
     while True:
-        code = files.read(directory / "agent-leaves")
+        code = files.read(f"{directory}/agent-leaves")
         if code is not None:
             return int(code)
         SYSTEM.sleep(0.005)
@@ -54,8 +54,8 @@ class Bench:
         self.pid = 0
         self._children: list[ProcessChild] = []
 
-    def boot(self, agent: Callable[[Path], int] = idle, *, seconds: float = 600) -> None:
-        self.paths.path.mkdir(parents=True)
+    def boot(self, agent: Callable[[str], int] = idle, *, seconds: float = 600) -> None:
+        Path(self.paths.path).mkdir(parents=True)
         self.assignment = replace(self.assignment, deadline_at=SYSTEM.now() + seconds)
         self.paths.write_assignment(self.assignment)
         self.pid = os.fork()
@@ -63,7 +63,7 @@ class Bench:
             system.close_from(3)
             sys.stdout = sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  not pytest's
             os._exit(init.run(self.paths.path, agent))
-        until(lambda: self.paths.up.exists() or self._gone(), "the agent is up, or it never will be")
+        until(lambda: Path(self.paths.up).exists() or self._gone(), "the agent is up, or it never will be")
 
     def _gone(self) -> bool:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -79,7 +79,7 @@ class Bench:
             self.spec,
             furnish=self._furnish,
             edit_code=lambda before, after, say: None,
-            trainer_root=SOURCE,
+            trainer_root=str(SOURCE),
             clock=SYSTEM,
         )
         self._children.append(child)
@@ -87,7 +87,7 @@ class Bench:
 
     def _furnish(self, bundle: str, say: Say) -> Furnished:
         for name, text in self.files.items():
-            path = self.paths.work / name
+            path = Path(self.paths.work) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         return Furnished(self.spec.python)
@@ -107,7 +107,7 @@ class Bench:
 
     def leave(self, code: int = 0) -> int:
         """The agent leaves; init's exit status."""
-        (self.paths.path / "agent-leaves").write_text(str(code))
+        (Path(self.paths.path) / "agent-leaves").write_text(str(code))
         return self.reap()
 
     def reap(self) -> int:

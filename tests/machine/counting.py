@@ -13,7 +13,7 @@ from outlast.machine import boot as real
 warm = real.warm
 
 
-def boot(directory: Path) -> int:
+def boot(directory: str) -> int:
     before = set(sys.modules)
     home = MachineDir(directory).read_assignment().home
     code = real.boot(directory)

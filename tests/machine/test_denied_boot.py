@@ -26,7 +26,7 @@ def test_what_was_refused_stands_where_failed_boots_do_and_the_launch_is_over(
 ) -> None:
     job = Job()
     paths = MachineDir(tmp_path / "local" / "machines" / LAUNCH / "0-1")
-    paths.path.mkdir(parents=True)
+    Path(paths.path).mkdir(parents=True)
     told = Assignment("memory:", "job", 1, LAUNCH, rank=0, workers=1, boot=1, deadline_at=1e12, rented=True)
     paths.write_assignment(told)
     os.mkfifo(paths.tidings)  # as its init does

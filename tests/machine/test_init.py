@@ -39,7 +39,7 @@ def read_int(path: Path) -> int:
 def test_the_exit_code_is_on_disk_as_a_shell_would_say_it(bench: Bench, script: str, code: int) -> None:
     child, exit = bench.finish(script)
     assert (exit.code, exit.out_of_memory, exit.disk_full, exit.killed) == (code, False, False, code == 137)
-    assert json.loads(bench.paths.exit(1).read_text())["code"] == code
+    assert json.loads(Path(bench.paths.exit(1)).read_text())["code"] == code
     assert child.saved(0, last=True) is None
 
 
@@ -146,10 +146,10 @@ def test_tell_asks_the_whole_group_once_and_not_a_loop_of_the_library(bench: Ben
     looping = bench.run(script, "loop", attempt=2)
     until(lambda: "here\n" in log(looping), "it runs")
     looping.tell(Notice(Reason.STOP, 20.0))
-    said = json.loads((bench.paths.run / "notice.json").read_text())
+    said = json.loads((Path(bench.paths.run) / "notice.json").read_text())
     assert said["reason"] == "stop" and 0 < said["leave_by_monotonic"] - SYSTEM.monotonic() <= 20
     looping.start(start_of(2))  # an order after the others: whatever was asked of init before has been done
-    (bench.paths.work / "go").touch()
+    (Path(bench.paths.work) / "go").touch()
     assert wait_for_exit(looping).code == 0
     assert log(looping) == "here\nstill here\n"
 
@@ -187,7 +187,7 @@ def test_a_full_disk_is_told_from_other_failures(bench: Bench, monkeypatch: pyte
 
 
 def test_the_trainer_ends_at_the_deadline_even_if_the_agent_hangs(bench: Bench) -> None:
-    def hangs(directory: Path) -> int:
+    def hangs(directory: str) -> int:
         files.create(MachineDir(directory).up)
         SYSTEM.sleep(60)
         return 1
@@ -243,19 +243,19 @@ def test_everything_dies_with_init(bench: Bench) -> None:
 
 
 def test_an_agent_that_never_comes_up_ends_the_machine(bench: Bench) -> None:
-    def fails(directory: Path) -> int:
+    def fails(directory: str) -> int:
         raise ValueError("no home for it")
 
     bench.boot(fails)
     assert bench.reap() == init.EXIT_DIED
     assert bench.paths.left_done() is None
-    assert "no home for it" in bench.paths.log.read_text()
+    assert "no home for it" in Path(bench.paths.log).read_text()
 
 
 def test_a_trainer_is_not_left_without_an_agent_for_ever(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def dies(directory: Path) -> int:
+    def dies(directory: str) -> int:
         files.create(MachineDir(directory).up)
-        until(lambda: (directory / "trainer-1.pid.json").exists(), "the trainer runs")
+        until(lambda: os.path.exists(f"{directory}/trainer-1.pid.json"), "the trainer runs")
         return 1
 
     monkeypatch.setattr(init, "ORPHAN_SECONDS_MAX", 0.7)
@@ -281,7 +281,7 @@ def test_a_machine_that_leaves_says_so_and_ends_what_it_ran(bench: Bench, code: 
     assert bench.leave(code) == init.EXIT_LEFT
     assert bench.paths.left_done() is done
     assert not trainer.alive()
-    assert not bench.paths.work.exists() and not bench.paths.run.exists()
+    assert not Path(bench.paths.work).exists() and not Path(bench.paths.run).exists()
 
 
 def test_sigterm_is_a_notice_and_wakes_the_agent(bench: Bench) -> None:
@@ -297,7 +297,7 @@ def test_sigterm_is_a_notice_and_wakes_the_agent(bench: Bench) -> None:
 def test_a_machine_that_was_given_up_never_begins(tmp_path: Path) -> None:
     """A supervisor that found no init has taken its name."""
     bench = Bench(tmp_path / "local" / "machines" / "launch" / "0-1")
-    bench.paths.path.mkdir(parents=True)
+    Path(bench.paths.path).mkdir(parents=True)
     bench.paths.write_assignment(bench.assignment)
     files.create(bench.paths.init)
     pid = os.fork()
@@ -305,4 +305,4 @@ def test_a_machine_that_was_given_up_never_begins(tmp_path: Path) -> None:
         os._exit(init.run(bench.paths.path, idle))
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == init.EXIT_DIED
-    assert not bench.paths.up.exists() and not bench.paths.orders.exists()
+    assert not Path(bench.paths.up).exists() and not Path(bench.paths.orders).exists()

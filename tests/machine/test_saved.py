@@ -71,7 +71,7 @@ def never_saved(child: ProcessChild, seconds: float, after: int = 0) -> None:
 
 
 def go(bench: Bench, name: str = "go") -> None:
-    (bench.paths.work / name).touch()
+    (Path(bench.paths.work) / name).touch()
 
 
 def said(child: ProcessChild, word: str) -> Callable[[], bool]:
@@ -421,7 +421,7 @@ def test_looking_costs_little_however_many_files_there_are(tmp_path: Path) -> No
     for number in range(300):
         (tmp_path / f"{number}").write_text("x")
     looks = []
-    watching = settle.Settling(tmp_path, tmp_path / "out", list, SYSTEM)
+    watching = settle.Settling(str(tmp_path), str(tmp_path / "out"), list, SYSTEM)
     scan = watching.scan
     watching.scan = lambda: looks.append(1) or scan()  # type: ignore[method-assign]
     for _ in range(1000):
@@ -434,7 +434,7 @@ def test_a_change_is_seen_before_during_and_after_reading(tmp_path: Path, held: 
     path = tmp_path / "last.bin"
     for moment in ("before", "during"):
         path.write_bytes(bytes(3 << 20))
-        file = DiskFile("checkpoint/last.bin", path, Seen.of(path.stat()))
+        file = DiskFile("checkpoint/last.bin", str(path), Seen.of(path.stat()))
         if held:
             file.hold()
         SYSTEM.sleep(0.01)  # the file system's clock ticks

@@ -80,7 +80,7 @@ class Growing:
         self.path = path
         self.path.write_bytes(b"")
         self.ended = False
-        self.stream = MaskedStream(path, Mask(values), lambda: self.ended)
+        self.stream = MaskedStream(str(path), Mask(values), lambda: self.ended)
         self.read = b""
 
     def write(self, piece: bytes) -> None:

@@ -14,9 +14,9 @@ from outlast.errors import KeyMissing, OutlastError, PreconditionFailed
 from outlast.store import disk, files, generations, paths, walk
 from outlast.store.directories import Directories
 from outlast.store.directory import DirectoryStore
-from outlast.store.disk import Disk
+from outlast.store.disk import Disk, read_file
 from outlast.store.files import Files
-from outlast.store.generations import Generations
+from outlast.store.generations import DELETED, Generations
 from outlast.testing import store_checks_alone, store_checks_keys, store_checks_shared, store_contract
 from tests.store.steps import HastyDisk
 from tests.store.test_directory_plain_stopped import PURGE, check_purge, check_replaced
@@ -81,6 +81,11 @@ def write_in_place(self: Files, chunks: Any, path: str, stamp: int | None) -> tu
     return 0, os.stat(path).st_mtime_ns
 
 
+def read_the_first(self: Generations, path: str) -> tuple[bytes, int]:
+    found = read_file(f"{path}~1")
+    return (DELETED, 0) if found is None else (found[0], 1)
+
+
 def believe_any_generation(self: Generations, path: str, if_generation: int) -> int | None:
     raw, newest = self.read(path)
     return if_generation or (newest if raw == generations.DELETED else None)
@@ -104,9 +109,9 @@ MUTANTS: dict[str, tuple[Patch, Check]] = {
         setting(generations, "newest_of", lambda path, low: low + (real_size_of(f"{path}~{low + 1}") is not None)),
         stopped("swap"),
     ),
-    "a hint outlives a purge": (
-        setting(Generations, "known", lambda self, path: True),
-        promise(store_checks_alone.a_write_without_condition_wins_and_has_a_new_generation),
+    "the first generation is the newest": (
+        setting(Generations, "read", read_the_first),
+        promise(store_checks_shared.another_handle_sees_every_write_at_once),
     ),
     "any generation is believed to be there": (
         setting(Generations, "base", believe_any_generation),

@@ -128,7 +128,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
         assert word in out, word
 
 
-@pytest.mark.parametrize("bad", [lambda *a: 1, lambda **k: 1, lambda x=NO_FLAG: 1])
+@pytest.mark.parametrize("bad", [lambda *a: 1, lambda **k: 1, lambda x=NO_FLAG: 1, lambda help=1: 1])
 def test_what_no_flag_can_stand_for_is_refused_when_it_is_decorated(bad: Any) -> None:
     with pytest.raises(TypeError, match="cannot be a flag"):
         outlast.main(bad)

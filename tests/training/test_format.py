@@ -356,6 +356,8 @@ def test_text_that_is_no_unicode_and_numbers_beyond_json_come_back(tmp_path: Pat
         "\x00",
         2**53 + 1,
         -(2**200),
+        10**5000,
+        -(10**5000),
         5e-324,
         -0.0,
         math.inf,

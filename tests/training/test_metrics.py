@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -151,3 +153,25 @@ def test_a_line_that_was_cut_short_does_not_spoil_the_next(tmp_path: Path, monke
         outlast.log(3, x=1)
     text = (tmp_path / "metrics").read_text().splitlines()
     assert json.loads(text[0])["step"] == 1 and json.loads(text[2])["step"] == 3
+
+
+def test_several_threads_may_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    threads, calls = 4, 4000
+
+    def log(first: int) -> None:
+        for step in range(first, first + calls):
+            outlast.log(step, a=1)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with life(tmp_path):
+            running = [threading.Thread(target=log, args=(number * calls,)) for number in range(threads)]
+            for one in running:
+                one.start()
+            for one in running:
+                one.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(line["step"] for line in lines(tmp_path)) == list(range(threads * calls))
+    assert "ignored" not in capsys.readouterr().err

@@ -34,6 +34,25 @@ def test_by_hand_outputs_go_to_the_working_directory(tmp_path: Path, monkeypatch
         assert outlast.checkpoint_dir().is_dir() and outlast.checkpoint_dir() == outlast.checkpoint_dir()
 
 
+@pytest.mark.parametrize("call", ["outlast.checkpoint_dir()", "outlast.log(loss=1.0)", "outlast.latest_checkpoint()"])
+def test_by_hand_whatever_is_not_kept_is_said_once(tmp_path: Path, call: str) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(f"import outlast\n{call}\n{call}\n")
+    code, _, err = run_script(script, None)
+    assert code == 0 and err.count("nothing is kept or restored") == 1, err
+
+
+def test_by_hand_each_worker_knows_its_rank(tmp_path: Path) -> None:
+    """As torchrun starts them; one of them speaks for all."""
+    script = tmp_path / "train.py"
+    script.write_text("import outlast\nfor _ in outlast.steps(1): print(outlast.rank(), outlast.workers())\n")
+    for rank in (0, 1):
+        code, out, err = run_script(script, None, env={"RANK": str(rank), "WORLD_SIZE": "2"})
+        assert (code, out) == (0, f"{rank} 2\n") and err.count("nothing is kept") == 1 - rank, err
+    code, _, err = run_script(script, None, env={"RANK": "first", "WORLD_SIZE": "2"})
+    assert code == 1 and "RANK is `first`" in err and "attempt.json" not in err
+
+
 def test_what_a_script_leaves_that_was_started_by_hand_is_no_code(tmp_path: Path) -> None:
     """Of directories that were there before, nobody but their owner knows what they are."""
     script = tmp_path / "train.py"
@@ -41,6 +60,10 @@ def test_what_a_script_leaves_that_was_started_by_hand_is_no_code(tmp_path: Path
         "import outlast\nfor _ in outlast.steps(2, outlast.State(n=0)): outlast.log(loss=1.0)\n"
         "(outlast.output_dir() / 'result').write_text('found')\n"
     )
+    early = tmp_path / "early.py"
+    early.write_text("import outlast\n(outlast.checkpoint_dir() / 'last').write_text('x')\n")
+    assert run_script(early, tmp_path / "other")[0] == 0
+    early.unlink()
     (tmp_path / "mine").mkdir()
     for run_dir in (None, tmp_path / "runs" / "1", tmp_path / "mine"):
         done = run_script(script, run_dir)
@@ -74,6 +97,10 @@ def test_configuration_is_text_or_a_file(tmp_path: Path) -> None:
             assert outlast.config() == {"a": [1]}
         os.environ["OUTLAST_CONFIG"] = '{"b": 2}'
         assert outlast.config() == {"b": 2}
+        (tmp_path / "binary.json").write_bytes(b"\xff")
+        os.environ["OUTLAST_CONFIG"] = str(tmp_path / "binary.json")
+        with pytest.raises(UsageError, match="is no text"):
+            outlast.config()
         for bad, error in (("{", UsageError), ("/absent", NotFound)):
             os.environ["OUTLAST_CONFIG"] = bad
             with pytest.raises(error, match="OUTLAST_CONFIG"):

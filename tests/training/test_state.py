@@ -16,7 +16,7 @@ import torch
 
 import outlast
 from outlast.errors import OutlastError
-from tests.training.lives import life, live
+from tests.training.lives import life, live, settle
 
 
 def save(run_dir: Path, **parts: Any) -> None:
@@ -171,13 +171,16 @@ def test_via_saves_and_loads_by_functions_of_the_script(tmp_path: Path) -> None:
     assert state.a.obj == [7]
 
 
-def test_what_a_scripts_own_loading_raises_is_not_hidden(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hold", [lambda one: one, lambda one: [one], lambda one: (one,), lambda one: {0: ({1: one},)}])
+def test_what_a_scripts_own_loading_raises_is_not_hidden(tmp_path: Path, hold: typing.Callable[[Any], Any]) -> None:
+    """Nor taken for damage of the checkpoint, wherever in a part it stands."""
+
     def load(obj: Any, saved: Any) -> None:
         raise ValueError("mine")
 
-    save(tmp_path, a=outlast.via(1, lambda obj: obj, load))
+    save(tmp_path, a=hold(outlast.via(1, lambda obj: obj, load)))
     with pytest.raises(ValueError, match="mine"):
-        restore(tmp_path, a=outlast.via(1, lambda obj: obj, load))
+        restore(tmp_path, a=hold(outlast.via(1, lambda obj: obj, load)))
 
 
 GENERATORS: dict[str, typing.Callable[[int], Any]] = {
@@ -301,6 +304,19 @@ def test_a_short_loop_that_is_saved_only_at_its_end_is_warned_about_too(
 ) -> None:
     save(tmp_path, w=np.zeros(3))
     assert "`state.w` has not changed from step 0 to step 1" in capsys.readouterr().err
+
+
+def test_a_first_step_that_changes_nothing_is_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a learning rate that warms up from zero."""
+
+    def train() -> None:
+        state = outlast.State(w=np.zeros(3))
+        for step in outlast.steps(30, state, save_steps=1):
+            state.w = state.w + step
+            settle()
+
+    live(tmp_path, train)
+    assert "has not changed" not in capsys.readouterr().err
 
 
 def test_state_needs_no_library_of_arrays(tmp_path: Path) -> None:

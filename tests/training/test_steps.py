@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -413,7 +414,8 @@ def test_a_damaged_checkpoint_is_an_error_that_names_the_file(tmp_path: Path, wh
     change(newest(tmp_path).path)
     with pytest.raises(OutlastError, match=f"damaged.*{name}") as caught:
         live(tmp_path, lambda: list(outlast.steps(5, outlast.State(w=np.zeros(100)))))
-    assert "hint:" in str(caught.value)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "hint:" in str(caught.value) and told.count("hint: ") == 1, told
 
 
 def test_a_newer_format_says_update(tmp_path: Path) -> None:

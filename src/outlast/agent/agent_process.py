@@ -8,7 +8,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
@@ -25,7 +24,7 @@ KEPT_FROM = 3
 """Descriptors from here on are another process's business, but those of the series."""
 
 
-def be(paths: MachineDir, boot: Callable[[Path], int], parent: int, follower: Follower | None) -> None:
+def be(paths: MachineDir, boot: Callable[[str], int], parent: int, follower: Follower | None) -> None:
     """The agent's process; never returns. With a follower, it may be given one machine after another."""
     code = EXIT_FAILED
     try:
@@ -45,9 +44,12 @@ def be(paths: MachineDir, boot: Callable[[Path], int], parent: int, follower: Fo
             directory = follower.following()
             if directory is None:
                 break
-            before, paths = paths, MachineDir(directory)
-            redirect(paths.log)
-            _arrive(paths, before)
+            paths = MachineDir(directory)
+            if not os.path.exists(
+                paths.agent
+            ):  # else it is the directory of the machine before, with this agent's name and log
+                redirect(paths.log)
+                _arrive(paths)
             code = boot(directory)
     except BaseException:  # noqa: BLE001  the edge of a process
         code = EXIT_FAILED
@@ -57,13 +59,12 @@ def be(paths: MachineDir, boot: Callable[[Path], int], parent: int, follower: Fo
         os._exit(code)
 
 
-def _arrive(paths: MachineDir, before: MachineDir | None = None) -> None:
+def _arrive(paths: MachineDir) -> None:
     """Before it does anything that is seen: whoever takes this machine away must know whose death to wait for."""
-    if before is None or not files.share(before.agent, paths.agent):
-        files.put(paths.agent, Process.me().encode())
+    files.put(paths.agent, Process.me().encode())
 
 
-def redirect(log: Path) -> None:
+def redirect(log: str) -> None:
     """What this process has to say goes to its machine's log."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -12,7 +12,6 @@ import select
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from outlast.agent import agent_process, trainer_process
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
@@ -41,7 +40,7 @@ LOOK_SECONDS_MAX = 2.0
 """The wall clock may have been set, and the directory removed: deadlines and the directory are looked at this often."""
 
 
-def run(directory: Path, boot: Callable[[Path], int], follower: Follower | None = None, clock: Clock = SYSTEM) -> int:
+def run(directory: str, boot: Callable[[str], int], follower: Follower | None = None, clock: Clock = SYSTEM) -> int:
     """A machine's whole life, in the process that calls it; returns its exit code. With a follower: one machine after another."""
     if os.getsid(0) != os.getpid():
         os.setsid()
@@ -49,35 +48,27 @@ def run(directory: Path, boot: Callable[[Path], int], follower: Follower | None 
     system.become_subreaper()
     system.name_process("outlast-init")
     agent: Agent | None = None
-    before: MachineDir | None = None
     while True:
         paths = MachineDir(directory)
-        if not begin(paths, before):
+        if not begin(paths):
             return EXIT_DIED  # a supervisor gave this machine up before it began
-        agent_process.redirect(paths.log)
-        init = Init(paths, paths.read_assignment(), boot, clock, agent, before, series=follower is not None)
+        init = Init(paths, paths.read_assignment(), boot, clock, agent, series=follower is not None)
         code = init.live()
         agent = init.close()
         following = follower.following() if follower is not None and agent is not None else None
         if following is None:
             return code
-        before, directory = paths, following
+        directory = following
 
 
-def begin(paths: MachineDir, before: MachineDir | None) -> bool:
-    """False: it may not. What is the same for every machine in a row is taken from the one before, if it is still there."""
-    if before is None:
-        return files.create(paths.init, Process.me().encode())
-    if not files.share(before.init, paths.init) and not files.create(paths.init, Process.me().encode()):
+def begin(paths: MachineDir) -> bool:
+    """False: it may not. Where this process is named already, the directory is that of the machine that it was before, and its log too."""
+    me = Process.me()
+    if Process.read(files.read_json(paths.init)) == me:
+        return True
+    if not files.create(paths.init, me.encode()):
         return False
-    files.share(before.orders, paths.orders)
-    files.share(before.tidings, paths.tidings)
-    if not files.read_end(before.log, 1):
-        files.share(before.log, paths.log)
-    try:
-        os.replace(before.reserve, paths.reserve)  # under one name, or removing it would give nothing back
-    except OSError:
-        pass
+    agent_process.redirect(paths.log)
     return True
 
 
@@ -95,20 +86,18 @@ class Init:
         self,
         paths: MachineDir,
         assignment: Assignment,
-        boot: Callable[[Path], int],
+        boot: Callable[[str], int],
         clock: Clock,
         agent: Agent | None = None,
-        before: MachineDir | None = None,
         *,
         series: bool = False,
     ) -> None:
-        """`agent`: of the machine `before`, and free. `series`: it may stay for the machine after."""
+        """`agent`: of the machine before, and free. `series`: it may stay for the machine after."""
         self.paths = paths
         self.assignment = assignment
         self.boot = boot
         self.clock = clock
         self.exit_code: int | None = None
-        self._before = before
         self._series = series
         self._agent = agent
         self._agent_born_at = 0.0
@@ -125,7 +114,7 @@ class Init:
 
     def _listen(self) -> None:
         for fifo in (self.paths.orders, self.paths.tidings):
-            if not fifo.exists():
+            if not os.path.exists(fifo):
                 os.mkfifo(fifo, 0o600)
         # Read and write: neither side's absence is an end of file here, and nothing blocks.
         self._orders = os.open(self.paths.orders, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -230,7 +219,7 @@ class Init:
 
     def _lost_agent(self, code: int) -> None:
         now = self.clock.monotonic()
-        if not self.paths.up.exists():
+        if not os.path.exists(self.paths.up):
             self._say(f"the agent ended with {code} before it was up")
             self._die()
             return
@@ -271,7 +260,7 @@ class Init:
     def _start_trainer(self) -> None:
         """Once per attempt, however often it is asked."""
         order = trainer_process.read_order(self.paths)
-        if order is None or self._trainer is not None or self.paths.trainer_process(order.attempt).exists():
+        if order is None or self._trainer is not None or os.path.exists(self.paths.trainer_process(order.attempt)):
             return
         self._ended_trainer = False
         self._trainer = trainer_process.start(self.paths, order, self.assignment.machine)
@@ -302,7 +291,7 @@ class Init:
         if not self._asked_to_leave:
             return
         self._asked_to_leave = False
-        if not self.paths.notice.exists():
+        if not os.path.exists(self.paths.notice):
             leave_by = self.clock.monotonic() + NOTICE_SECONDS_DEFAULT
             files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
         self._tell(TIDING_NOTICE)
@@ -310,11 +299,9 @@ class Init:
     def _leave(self, *, done: bool, spare: bool = False) -> None:
         self._ended_trainer = True
         self._clear()
-        # The machine before, in a row, was left with its launch done, and with nothing else to say.
-        if not (done and self._before is not None and files.share(self._before.left, self.paths.left)):
-            files.put_json(self.paths.left, {"done": done, "spare": spare} if spare else {"done": done})
+        files.put_json(self.paths.left, {"done": done, "spare": spare} if spare else {"done": done})
         left = (self.paths.work, self.paths.run, self.paths.taken, self.paths.spool)
-        # In a series, whoever started this one removes the little that is left, when there is time.
+        # In a series the little that is left goes with the directory, or becomes the next one's and is cleared there.
         if not self._series or not files.is_small(left):
             for path in left:
                 files.remove(path)

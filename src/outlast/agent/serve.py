@@ -13,7 +13,7 @@ from outlast.dataclass import replace
 from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat
 from outlast.folder.cost import rent_of
 from outlast.folder.fence import Claim, Fence, Leave, Memory, Place
-from outlast.folder.folder import Folder, nonce
+from outlast.folder.folder import Folder, HeadAt, nonce
 from outlast.folder.publish import publish
 from outlast.folder.records import Head, LaunchRecord
 from outlast.spec.spec import Spec
@@ -98,10 +98,14 @@ class _Service:
 
     def _attempt(self) -> bool | None:
         """One pass through the fence and one attempt; None: look again. May be called again after any StoreUnavailable."""
-        fence = self._fence()
-        if fence is None:
-            return True
-        claim = fence.pass_(survivor=self.survivor_of is not None)
+        at = None
+        if self.fence is None:
+            at = self._look()
+            if at is None:
+                return True
+            self.fence = self._fence(at.head)
+        fence = self.fence
+        claim = fence.pass_(survivor=self.survivor_of is not None, head=at)
         if not isinstance(claim, Claim):
             return self._leave(claim)
         if self.spec is None or self.launch is None:
@@ -120,24 +124,23 @@ class _Service:
         self.clock.sleep(self.folder.store.rewrite_seconds)
         return None
 
-    def _fence(self) -> Fence | None:
-        """None: the job is gone, or belongs to another launch, or has ended."""
-        if self.fence is None:
-            try:
-                head = self.folder.read_head().head
-            except KeyMissing:
-                return None
-            if head.launch_id != self.launch_id:
-                return None
-            launch = self.launch
-            if launch is None or launch.launch != head.launch:
-                launch = self.launch = self.folder.read_launch(head.launch)
-            note = self.child.recall()
-            memory = Memory.decode(note) if note else Memory(nonce(self.random))
-            rent = replace(rent_of(launch), before_usd=self.before_usd)
-            place = Place(self.launch_id, self.rank, launch.workers, self.machine, rent)
-            self.fence = Fence(self.folder, place, memory, lambda memory: self.child.remember(memory.encode()))
-        return self.fence
+    def _look(self) -> HeadAt | None:
+        """None: the job is gone, or belongs to another launch."""
+        try:
+            at = self.folder.read_head()
+        except KeyMissing:
+            return None
+        return at if at.head.launch_id == self.launch_id else None
+
+    def _fence(self, head: Head) -> Fence:
+        launch = self.launch
+        if launch is None or launch.launch != head.launch:
+            launch = self.launch = self.folder.read_launch(head.launch)
+        note = self.child.recall()
+        memory = Memory.decode(note) if note else Memory(nonce(self.random))
+        rent = replace(rent_of(launch), before_usd=self.before_usd)
+        place = Place(self.launch_id, self.rank, launch.workers, self.machine, rent)
+        return Fence(self.folder, place, memory, lambda memory: self.child.remember(memory.encode()))
 
     def _fenced(self, fence: Fence, claim: Claim) -> bool | None:
         """Replaced machines power off; survivors may join the attempt that gathers."""

@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 from collections.abc import Mapping
-from pathlib import Path
 
 from outlast.dataclass import dataclass
 from outlast.host import files, system
@@ -94,10 +93,11 @@ def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
     oom_kills = system.oom_kills()
     secrets = files.read_json(paths.trainer_secrets) or {}
     env = {**order.env, **secrets, MARK: machine}
-    paths.spool.mkdir(mode=0o700, exist_ok=True)
-    if not paths.reserve.exists():
+    if not os.path.isdir(paths.spool):
+        os.mkdir(paths.spool, 0o700)
+    if not os.path.exists(paths.reserve):
         files.put(paths.reserve, bytes(RESERVE_BYTES))
-    log = paths.spool / SPOOL_LOG
+    log = f"{paths.spool}/{SPOOL_LOG}"
     pid = spawn(order.argv, env, order.cwd, log, umask=UMASK, signals=SIGNALS) or _fork(order, env, log)
     process = Process.of(pid) or Process(pid, "", system.boot_id())
     files.put(paths.trainer_process(order.attempt), process.encode())
@@ -106,7 +106,7 @@ def start(paths: MachineDir, order: Order, machine: str) -> Trainer:
     return Trainer(paths, order.attempt, pid, oom_kills)
 
 
-def _fork(order: Order, env: Mapping[str, str], log: Path) -> int:
+def _fork(order: Order, env: Mapping[str, str], log: str) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -118,7 +118,7 @@ def _fork(order: Order, env: Mapping[str, str], log: Path) -> int:
     return pid
 
 
-def _exec(order: Order, env: Mapping[str, str], log: Path, parent: int) -> None:
+def _exec(order: Order, env: Mapping[str, str], log: str, parent: int) -> None:
     """The child's side; never returns."""
     code = EXIT_NOT_EXECUTABLE
     try:
@@ -139,7 +139,7 @@ def _exec(order: Order, env: Mapping[str, str], log: Path, parent: int) -> None:
         os._exit(code)
 
 
-def _disk_full(path: Path) -> bool:
+def _disk_full(path: str) -> bool:
     try:
         seen = os.statvfs(path)
     except OSError:

@@ -30,7 +30,7 @@ class PackGone(Exception):
         self.key = key
 
 
-def unpack(store: Store, digest: str, to: Path) -> None:
+def unpack(store: Store, digest: str, to: str | Path) -> None:
     """`to` is made, or is empty. After an error, what lies in it is not the bundle: throw it away.
 
     `Damaged` names what is not what was written. The disk's own errors come as OSError.
@@ -58,7 +58,7 @@ def unpack_files(store: Store, bundle: Bundle, to: Path) -> None:
         raise Damaged(f"`{gone.key}` is gone from `{store.url}`", hint=_AGAIN) from None
 
 
-def _unpack(store: Store, bundle: Bundle, to: Path) -> None:
+def _unpack(store: Store, bundle: Bundle, to: str | Path) -> None:
     root = _fresh(to)
     for directory in directories_of(bundle.files):
         _make(os.path.join(root, directory))
@@ -71,13 +71,13 @@ def _unpack(store: Store, bundle: Bundle, to: Path) -> None:
         _unpack_pack(store, pack, contents, by_content, root)
 
 
-def _fresh(to: Path) -> bytes:
+def _fresh(to: str | Path) -> bytes:
     try:
-        to.mkdir(mode=0o700, parents=True)
+        os.makedirs(to, mode=0o700)
     except FileExistsError:
-        if to.is_symlink() or not to.is_dir() or any(to.iterdir()):
+        if os.path.islink(to) or not os.path.isdir(to) or os.listdir(to):
             raise UsageError(f"`{to}` is not empty", hint="a bundle is unpacked into a new directory") from None
-    return os.fsencode(to.absolute())
+    return os.fsencode(os.path.abspath(to))
 
 
 def _by_pack(bundle: Bundle, wanted: dict[str, list[File]]) -> dict[str, list[tuple[int, int, str]]]:

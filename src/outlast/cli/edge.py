@@ -17,6 +17,7 @@ from outlast.errors import (
     EXIT_INTERRUPTED,
     EXIT_NOT_FOUND,
     EXIT_STORE,
+    EXIT_USAGE,
     NotFound,
     OutlastError,
 )
@@ -30,8 +31,9 @@ CODE_OF_ERRNO = {
     errno.ENFILE: EXIT_FAILED,
     errno.EACCES: EXIT_DENIED,
     errno.EPERM: EXIT_DENIED,
+    errno.ENAMETOOLONG: EXIT_USAGE,
 }
-"""Troubles of the machine, not of the program: they are told without a trace."""
+"""Troubles of the machine, or of what was typed, not of the program: they are told without a trace."""
 
 
 class PipeClosed(Exception):

@@ -99,13 +99,13 @@ def _wanted(world: World, words: tuple[str, ...], given: dict[str, Any]) -> tupl
     if older := given.pop("train_folder"):  # as an older tool named it
         say(f"note: `--train-folder {shown(older)}` is `outlast evaluate {shown(older)}`")
         words = (f"gs://{older}" if "/" in older and "://" not in older else older, *words)
-    job, target = (*words, "", "")[:2]
+    job, target = (words[0] if words else None), (words[1] if len(words) > 1 else "")
     if len(words) == 1 and words[0].endswith(SUFFIXES):
-        job, target = "", words[0]
+        job, target = None, words[0]
     split, checkpoint, rebuild = given.pop("split"), given.pop("checkpoint"), given.pop("rebuild")
     request = asked(world, target, given)
     home = given.get("home")
-    trained = find(world, job, home) if job else newest_trained(world, home)
+    trained = newest_trained(world, home) if job is None else find(world, job, home)
     return trained, Wanted(request, checkpoint, split, rebuild)
 
 

@@ -80,18 +80,19 @@ class Fence:
         self.memory = memory
         self._remember = remember
 
-    def pass_(self, *, survivor: bool) -> Claim | Leave:
-        """Joins the attempt that gathers, or begins the next one, or says how to leave.
+    def pass_(self, *, survivor: bool, head: HeadAt | None = None) -> Claim | Leave:
+        """Joins the attempt that gathers, or begins the next one, or says how to leave. `head`: if it was just read.
 
         A survivor of a fenced attempt may join, unless it was replaced, but never begins one: its replacement would fight it for
         ever. A machine's memory makes it one too: an agent that was restarted, or that never heard that its swap was done.
         May raise StoreUnavailable at any point; calling it again goes on where the lost answer left off.
         """
         while True:
-            at = self._read()
+            at, head = self._read(head), None
             if isinstance(at, Leave):
                 return at
             if self._is_mine(at.head):
+                self.memory = replace(self.memory, part_of=(at.head.attempt, at.head.nonce))
                 return Claim(at.head.attempt, at.head.nonce, at)
             if self.folder.stop_wished(at.head.launch):
                 self._stop(at)
@@ -107,9 +108,9 @@ class Fence:
             if begun is not None:
                 return begun
 
-    def _read(self) -> HeadAt | Leave:
+    def _read(self, head: HeadAt | None) -> HeadAt | Leave:
         try:
-            at = self.folder.read_head()
+            at = head or self.folder.read_head()
         except KeyMissing:
             return Leave.DONE
         if at.head.launch_id != self.place.launch_id or at.head.state.final:
@@ -191,7 +192,9 @@ class Fence:
     def _note(self, attempt: int, attempt_nonce: str, *, joined: bool = False) -> None:
         part_of = (attempt, attempt_nonce) if joined else self.memory.part_of
         self.memory = replace(self.memory, attempt=attempt, nonce=attempt_nonce, part_of=part_of, ending="")
-        self._remember(self.memory)
+        # That it has joined matters among several: alone, head past its attempt is past it, whether or not it had begun that one.
+        if not joined or self.place.workers > 1:
+            self._remember(self.memory)
 
     def remember_ending(self, why: str) -> None:
         self.memory = replace(self.memory, ending=why)

@@ -46,6 +46,7 @@ class Folder:
         self.job = job
         self.keys = JobKeys(job)
         self.random = random
+        self._last_head: tuple[bytes, Head] | None = None
 
     @property
     def url(self) -> str:
@@ -62,11 +63,14 @@ class Folder:
         return spec
 
     def read_head(self) -> HeadAt:
+        """Decoded once, however often it is looked whether it has changed."""
         stored = self.store.get(self.keys.head)
-        head = decode(Head, stored.data, self.keys.head)
-        check_job(head.job, self.job, self.keys.head)
-        check_head(head, self.keys.head)
-        return HeadAt(head, stored.generation)
+        if self._last_head is None or self._last_head[0] != stored.data:
+            head = decode(Head, stored.data, self.keys.head)
+            check_job(head.job, self.job, self.keys.head)
+            check_head(head, self.keys.head)
+            self._last_head = (stored.data, head)
+        return HeadAt(self._last_head[1], stored.generation)
 
     def read_launch(self, launch: int) -> LaunchRecord:
         return self._implied(LaunchRecord, self.keys.launch(launch), launch)
@@ -172,6 +176,11 @@ class Folder:
         self.rewrite(self.keys.bell, Bell(rung, watch_until))
         return rung
 
+    def encode_head(self, head: Head) -> bytes:
+        """For whoever writes it: found as it was written, it need not be decoded."""
+        self._last_head = (encode(head), head)
+        return self._last_head[0]
+
     def swap(self, at: HeadAt, head: Head, op: str) -> HeadAt | None:
         """Compare-and-swap of head; None if somebody else wrote since `at`.
 
@@ -181,7 +190,7 @@ class Folder:
             return at
         written = replace(head, ops=(*at.head.ops, op)[-OPS_KEPT:])
         try:
-            generation = self.store.put(self.keys.head, encode(written), if_generation=at.generation)
+            generation = self.store.put(self.keys.head, self.encode_head(written), if_generation=at.generation)
         except PreconditionFailed:
             try:
                 current = self.read_head()

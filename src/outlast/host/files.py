@@ -7,12 +7,13 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, TypeAlias
 
 from outlast.spec.durable import make_durable
 from outlast.spec.plain_file import read_plain
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 READ_BYTES_MAX = 64 << 20
 """No record of ours is a fraction of it."""
@@ -26,7 +27,7 @@ NO_FILE = frozenset(
 """What opening and reading says of a name that is not there, or no regular file, or no record's size."""
 
 
-def put(path: Path, data: bytes, *, durable: bool = False) -> None:
+def put(path: AnyPath, data: bytes, *, durable: bool = False) -> None:
     """In place by rename. `durable`: also after a power cut; without it, only after the death of whoever wrote."""
     temporary = _temporary(path)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -38,14 +39,14 @@ def put(path: Path, data: bytes, *, durable: bool = False) -> None:
         os.close(descriptor)
     os.replace(temporary, path)
     if durable:
-        sync_directory(path.parent)
+        sync_directory(os.path.dirname(path))
 
 
-def put_json(path: Path, document: object, *, durable: bool = False) -> None:
+def put_json(path: AnyPath, document: object, *, durable: bool = False) -> None:
     put(path, json.dumps(document, separators=(",", ":")).encode(), durable=durable)
 
 
-def create(path: Path, data: bytes = b"") -> bool:
+def create(path: AnyPath, data: bytes = b"") -> bool:
     """Create-only: False if it is there already. Nobody reads a part of it."""
     temporary = _temporary(path) if data else os.fspath(path)
     try:
@@ -67,7 +68,7 @@ def create(path: Path, data: bytes = b"") -> bool:
     return True
 
 
-def share(path: Path, to: Path) -> bool:
+def share(path: AnyPath, to: AnyPath) -> bool:
     """One file under two names, instead of another one like it: some file systems are slow to make new ones. Neither is
     ever written in place. False: something is there, or it cannot be."""
     try:
@@ -77,7 +78,7 @@ def share(path: Path, to: Path) -> bool:
     return True
 
 
-def read(path: Path) -> bytes | None:
+def read(path: AnyPath) -> bytes | None:
     """None: it is not there, or no file of ours. Never waits, as a pipe that a trainer has put there would have it."""
     try:
         return read_plain(path, READ_BYTES_MAX)
@@ -87,7 +88,7 @@ def read(path: Path) -> bytes | None:
         raise
 
 
-def read_end(path: Path, size: int) -> bytes:
+def read_end(path: AnyPath, size: int) -> bytes:
     """The last bytes of a file that may be long; empty: there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -102,7 +103,7 @@ def read_end(path: Path, size: int) -> bytes:
         os.close(descriptor)
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: AnyPath) -> Any:
     """None: it is not there, or a power cut tore it."""
     data = read(path)
     if not data:
@@ -113,7 +114,7 @@ def read_json(path: Path) -> Any:
         return None
 
 
-def remove(path: Path) -> None:
+def remove(path: AnyPath) -> None:
     """A file, or a directory with all that is in it; what is gone is no error, nor what cannot be removed yet."""
     try:
         os.unlink(path)
@@ -123,16 +124,17 @@ def remove(path: Path) -> None:
         remove_tree(path)
 
 
-def make_empty(path: Path) -> None:
-    """A private directory without anything in it: the one that is there, if it is one."""
+def make_empty(path: AnyPath, keeping: Collection[str] = ()) -> None:
+    """A private directory without anything in it: the one that is there, if it is one. `keeping`: of directories in it that are private and
+    empty too, the names of those that stay, since new ones are dear."""
     try:
         os.mkdir(path, 0o700)
         return
     except FileExistsError:
         pass
     try:
-        if not path.is_symlink():
-            _empty(os.fspath(path))
+        if not os.path.islink(path):
+            _empty(os.fspath(path), keeping)
             os.chmod(path, 0o700)
             return
     except OSError:
@@ -141,16 +143,19 @@ def make_empty(path: Path) -> None:
     os.mkdir(path, 0o700)
 
 
-def remove_tree(path: Path) -> None:
-    if path.is_symlink() or not path.is_dir():
-        path.unlink(missing_ok=True)  # rmtree would open it, and wait for whoever writes into a pipe
+def remove_tree(path: AnyPath) -> None:
+    if os.path.islink(path) or not os.path.isdir(path):
+        try:
+            os.unlink(path)  # rmtree would open it, and wait for whoever writes into a pipe
+        except FileNotFoundError:
+            pass
         return
     try:
         _remove_below(os.fspath(path))
         return
     except OSError:
         shutil.rmtree(path, ignore_errors=True)
-    if not path.exists():
+    if not os.path.exists(path):
         return
     # Directories without write permission, as package managers like to leave them.
     for directory, _, _ in os.walk(path):
@@ -167,16 +172,21 @@ def _remove_below(path: str) -> None:
     os.rmdir(path)
 
 
-def _empty(path: str) -> None:
+def _empty(path: str, keeping: Collection[str] = ()) -> None:
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                _remove_below(entry.path)
+                if entry.name not in keeping or not _is_vacant(entry):
+                    _remove_below(entry.path)
             else:
                 os.unlink(entry.path)
 
 
-def sync_directory(path: Path) -> None:
+def _is_vacant(entry: os.DirEntry[str]) -> bool:
+    return stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) == 0o700 and not os.listdir(entry.path)
+
+
+def sync_directory(path: AnyPath) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         make_durable(descriptor)
@@ -184,7 +194,7 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _temporary(path: Path) -> str:
+def _temporary(path: AnyPath) -> str:
     directory, name = os.path.split(path)
     return os.path.join(directory, f".{name}.{os.getpid()}")
 
@@ -195,7 +205,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def is_small(paths: Iterable[Path]) -> bool:
+def is_small(paths: Iterable[AnyPath]) -> bool:
     """Whether in all these directories together there is next to nothing; one that is not there has nothing."""
     entries, size = 0, 0
     waiting = [os.fspath(path) for path in paths if not os.path.islink(path)]
@@ -216,7 +226,7 @@ def is_small(paths: Iterable[Path]) -> bool:
     return True
 
 
-def tree_bytes(path: Path) -> int:
+def tree_bytes(path: AnyPath) -> int:
     """How much lies there, as far as it can be seen; links are not followed."""
     total = 0
     for directory, _, names in os.walk(path):

@@ -6,10 +6,10 @@ processes wrote, the next one reads, and after a power cut the whole directory i
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import field
-from functools import cached_property
 from pathlib import Path
 
 from outlast.dataclass import dataclass
@@ -72,102 +72,75 @@ class Assignment:
         return f"{self.launch_id}-{self.rank}-{self.boot}"
 
 
-@dataclass(frozen=True)
 class MachineDir:
-    path: Path
+    """Its paths are texts: a short job asks for a hundred of them, and a `Path` takes microseconds to make and to read."""
 
-    @cached_property
-    def assignment(self) -> Path:
-        return self.path / "machine.json"
-
-    @cached_property
-    def init(self) -> Path:
+    def __init__(self, path: str | Path) -> None:
+        at = os.fspath(path)
+        self.path = at
+        self.assignment = f"{at}/machine.json"
+        self.init = f"{at}/init.json"
         """Who init is; created by it as its first act, or by a supervisor that found no one and will not wait."""
-        return self.path / "init.json"
 
-    @cached_property
-    def agent(self) -> Path:
-        return self.path / "agent.json"
-
-    @cached_property
-    def up(self) -> Path:
+        self.agent = f"{at}/agent.json"
+        self.up = f"{at}/up"
         """The agent's first act after it has read what it needs: the boot succeeded."""
-        return self.path / "up"
 
-    @cached_property
-    def left(self) -> Path:
+        self.left = f"{at}/left.json"
         """`{"done": bool}`, and `"spare": true` where nobody needs to take its place; absent = the machine died."""
-        return self.path / "left.json"
 
-    @cached_property
-    def notice(self) -> Path:
+        self.notice = f"{at}/notice.json"
         """`{"leave_by_monotonic": seconds}`: the machine is going to be taken away."""
-        return self.path / "notice.json"
 
-    @cached_property
-    def losses(self) -> Path:
+        self.losses = f"{at}/losses.json"
         """`{"losses": count, "at_monotonic": seconds}`: so many agents in a row did not stay, the last one until then. And
         `"given_up": true`: init has ended the machine for that."""
-        return self.path / "losses.json"
 
-    @cached_property
-    def note(self) -> Path:
-        return self.path / "note"
-
-    @cached_property
-    def log(self) -> Path:
+        self.note = f"{at}/note"
+        self.log = f"{at}/machine.log"
         """What init and agent have to say; the trainer's log is in the spool."""
-        return self.path / "machine.log"
 
-    @cached_property
-    def spool(self) -> Path:
-        return self.path / "spool"
-
-    @cached_property
-    def trainer(self) -> Path:
+        self.spool = f"{at}/spool"
+        self.trainer = f"{at}/trainer.json"
         """The agent's order to init: argv, env, cwd, attempt."""
-        return self.path / "trainer.json"
 
-    @cached_property
-    def trainer_secrets(self) -> Path:
+        self.trainer_secrets = f"{at}/trainer-secrets.json"
         """Variables of the next trainer that must not stand in its order; gone when it has started."""
-        return self.path / "trainer-secrets.json"
 
-    def trainer_process(self, attempt: int) -> Path:
-        return self.path / f"trainer-{attempt}.pid.json"
-
-    def exit(self, attempt: int) -> Path:
-        return self.path / f"exit-{attempt}.json"
-
-    @cached_property
-    def reserve(self) -> Path:
+        self.reserve = f"{at}/reserve"
         """Space that is given back when the disk is full."""
-        return self.path / "reserve"
 
-    @cached_property
-    def orders(self) -> Path:
+        self.orders = f"{at}/orders"
         """A FIFO: the agent's bytes to init."""
-        return self.path / "orders"
 
-    @cached_property
-    def tidings(self) -> Path:
+        self.tidings = f"{at}/tidings"
         """A FIFO: init's bytes to the agent; its end is init's end."""
-        return self.path / "tidings"
 
-    @cached_property
-    def work(self) -> Path:
+        self.work = f"{at}/work"
         """The bundle, unpacked: the trainer's working directory, fresh for every attempt."""
-        return self.path / "work"
 
-    @cached_property
-    def run(self) -> Path:
+        self.run = f"{at}/run"
         """Where the trainer's library and the agent meet, fresh for every attempt."""
-        return self.path / "run"
 
-    @cached_property
-    def taken(self) -> Path:
+        self.taken = f"{at}/taken"
         """Links to the checkpoint that is being uploaded: the library may remove it meanwhile."""
-        return self.path / "taken"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MachineDir) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    @property
+    def user_dir(self) -> Path:
+        """Of whoever owns this machine: what its machines share (caches, secrets) is there."""
+        return _user_dir(os.path.dirname(os.path.dirname(self.path)))
+
+    def trainer_process(self, attempt: int) -> str:
+        return f"{self.path}/trainer-{attempt}.pid.json"
+
+    def exit(self, attempt: int) -> str:
+        return f"{self.path}/exit-{attempt}.json"
 
     def vanished(self) -> bool:
         """Somebody has removed it: nothing can be told or kept any more."""
@@ -178,7 +151,7 @@ class MachineDir:
 
     def read_assignment(self) -> Assignment:
         """`Damaged` if a power cut tore it, or it is not there."""
-        return decode(Assignment, files.read(self.assignment) or b"", str(self.assignment))
+        return decode(Assignment, files.read(self.assignment) or b"", self.assignment)
 
     def init_process(self) -> Process | None:
         """None also when the machine has left: its processes may be another machine's by now."""
@@ -197,3 +170,9 @@ class MachineDir:
     def left_spare(self) -> bool:
         document = files.read_json(self.left)
         return isinstance(document, dict) and bool(document.get("spare"))
+
+
+@functools.lru_cache(maxsize=1)
+def _user_dir(machines: str) -> Path:
+    """The same for one machine after another."""
+    return Path(machines).parents[1]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from pathlib import Path
 
 from outlast.dataclass import dataclass
 
@@ -24,7 +23,7 @@ class Follower:
     tell: int
     listen: int
 
-    def following(self) -> Path | None:
+    def following(self) -> str | None:
         """Waits for the next machine's directory; None: there is none, go."""
         try:
             os.write(self.tell, FREE)
@@ -39,7 +38,7 @@ class Follower:
             if not more:
                 return None
             line += more
-        return Path(os.fsdecode(line[:-1]))
+        return os.fsdecode(line[:-1])
 
     def close(self) -> None:
         os.close(self.tell)
@@ -60,7 +59,7 @@ class Leader:
         except BlockingIOError:
             return False
 
-    def hand_over(self, directory: Path) -> bool:
+    def hand_over(self, directory: str) -> bool:
         """False: the other side is gone."""
         try:
             os.write(self.hand, os.fsencode(directory) + b"\n")

@@ -15,7 +15,7 @@ from outlast.spec.spec import Machine, Spec
 
 def asked_like(world: World, asked: Asked, like: str | None) -> Asked:
     """What was asked for now counts; all else is taken from that job's spec."""
-    if not like:
+    if like is None:
         return asked
     found = find(world, like)
     spec = found.spec()

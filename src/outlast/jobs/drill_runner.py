@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -163,7 +164,7 @@ class _Run:
     def _begin_watch(self) -> None:
         """When the trainer was started, and not before: what is restored is not written by it."""
         directories = self.engine.state(self.launch).directories if self.attempt else ()
-        if not directories or not MachineDir(Path(directories[0])).trainer_process(self.attempt).exists():
+        if not directories or not os.path.exists(MachineDir(directories[0]).trainer_process(self.attempt)):
             return
         directory = checkpoint_directory(Path(directories[0]), self.runner.asked.checkpoint_dir)
         self.watch = Watch(directory, self.reference.sizes if self.reference else {})

@@ -6,11 +6,14 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from outlast.dataclass import dataclass
+from outlast.dataclass import dataclass, replace
 from outlast.errors import EXIT_DONE, EXIT_FAILED
-from outlast.results.compare.directories import Comparison, describe
+from outlast.pattern import pattern
+from outlast.results.compare.directories import IN_OTHER, IN_REFERENCE, PRESENCE, Comparison, describe
 
 FILES_NAMED_MAX = 8
+
+_LAST_STEP = pattern(r"checkpoint/step-(\d+)/")
 
 
 class Wrong(enum.Enum):
@@ -20,6 +23,7 @@ class Wrong(enum.Enum):
     LOST_STEPS = "lost steps"
     NOT_DETERMINISTIC = "not deterministic"
     RESUMES_DIFFERENTLY = "resumes differently"
+    OTHER_LAST_STEP = "another last step"
     FAILED = "failed"
 
 
@@ -68,8 +72,12 @@ class DrillResult:
 
 def blame(killed: Comparison, repeated: Comparison) -> list[Problem]:
     """Whose fault a difference is: `repeated` compares the reference with itself, run a second time without any kill."""
-    restless = {file.path for file in repeated.differences}
+    elsewhere = _last_steps(killed) or _last_steps(repeated)
     problems = []
+    if elsewhere is not None:
+        problems.append(_other_last_step(*elsewhere))
+        killed, repeated = _without_checkpoints(killed), _without_checkpoints(repeated)
+    restless = {file.path for file in repeated.differences}
     if restless:
         names = _names(sorted(restless))
         problems.append(
@@ -94,6 +102,29 @@ def blame(killed: Comparison, repeated: Comparison) -> list[Problem]:
             )
         )
     return problems
+
+
+def _last_steps(compared: Comparison) -> tuple[int, int] | None:
+    """Of the reference and of the other, where they ended with checkpoints of different steps: nothing of these can be compared."""
+    steps: dict[str, int] = {}
+    for file in compared.differences:
+        named = _LAST_STEP.match(file.path)
+        if named is not None and file.rule == PRESENCE:
+            steps[file.difference] = int(named[1])
+    return (steps[IN_REFERENCE], steps[IN_OTHER]) if len(steps) == 2 else None
+
+
+def _without_checkpoints(compared: Comparison) -> Comparison:
+    return replace(compared, files=tuple(file for file in compared.files if _LAST_STEP.match(file.path) is None))
+
+
+def _other_last_step(one: int, other: int) -> Problem:
+    return Problem(
+        Wrong.OTHER_LAST_STEP,
+        f"its last checkpoints are of different steps, {one:,} and {other:,}, and cannot be compared: nothing is saved when the "
+        "training is complete",
+        "save once more at the very end, as `outlast.steps` does; `--ignore 'checkpoint/*'` compares the outputs alone",
+    )
 
 
 def _names(paths: list[str]) -> str:

@@ -38,7 +38,7 @@ class Torn:
 def checkpoint_directory(machine: Path, named: str) -> Path:
     """Where a trainer on that machine keeps its checkpoints; `named`: a directory of its own in its working directory."""
     paths = MachineDir(machine)
-    return paths.work / named if named else paths.run / "checkpoint"
+    return Path(paths.work, named) if named else Path(paths.run, "checkpoint")
 
 
 class Watch:

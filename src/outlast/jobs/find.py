@@ -23,15 +23,16 @@ KNOWN_MAX = 2000
 
 
 def find(world: World, text: str | None, home: str | None = None) -> Job:
-    if text and ("/" in text or "://" in text):
-        return _by_folder(world, text)
-    if text and (cell := layout.cell_parts(text)) is not None:
-        return cell_of(find(world, cell[0], home), cell[1])
+    """None: the newest. An empty text is no wish for that one, but a variable of a script that was never set."""
+    if text is None:
+        return _newest(world, home)
     if not text:
-        newest = _newest(world, home)
-        if newest is not None:
-            return newest
-    elif len(text) <= layout.JOB_ID_LENGTH_MAX and layout.JOB_ID_CHARACTERS.issuperset(text):
+        raise UsageError("an empty text is no job's name", hint="`outlast jobs` lists them all")
+    if "/" in text or "://" in text:
+        return _by_folder(world, text)
+    if (cell := layout.cell_parts(text)) is not None:
+        return cell_of(find(world, cell[0], home), cell[1])
+    if len(text) <= layout.JOB_ID_LENGTH_MAX and layout.JOB_ID_CHARACTERS.issuperset(text):
         # By its whole name, without a look at the index, which may be long.
         exact = next(world.each(home, lambda one: _exact(one, text)), None)
         if exact is not None:
@@ -43,7 +44,7 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
             return Job.of(one, id)
         if len(known) < KNOWN_MAX:
             known.append(id)
-        if text and id.startswith(text):
+        if id.startswith(text):
             matches[one.url, id] = Job.of(one, id)
     if len(matches) == 1:
         return next(iter(matches.values()))
@@ -51,14 +52,11 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
         names = sorted({job for _, job in matches})
         listed = ", ".join(f"`{name}`" for name in names[:NEAR_MAX])
         raise UsageError(f"`{text}` may be {len(names)} jobs: {listed}", hint="type more of its name")
-    state = "; ".join(f"home `{url}` could not be read: {why}" for url, why in world.away.items())
-    if not text:
-        raise NotFound("there is no job yet", state=state, hint="`outlast run TARGET` makes one")
     near = get_close_matches(text, known, NEAR_MAX)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`outlast jobs` lists them all"
     from outlast.spec.names import shown  # on one line, and not all of what is long
 
-    raise NotFound(f"there is no job {shown(text)}", state=state, hint=hint)
+    raise NotFound(f"there is no job {shown(text)}", state=_away(world), hint=hint)
 
 
 def cell_of(sweep: Job, number: int) -> Job:
@@ -74,10 +72,17 @@ def _exact(home: Home, id: str) -> Iterator[Job]:
         yield job
 
 
-def _newest(world: World, home: str | None) -> Job | None:
+def _newest(world: World, home: str | None) -> Job:
     """Of all homes."""
     rows = world.each(home, lambda one: ((row.submitted_at, Job.of(one, row.job)) for row in islice(one.jobs(), 1)))
-    return max(rows, key=lambda row: row[0], default=(0.0, None))[1]
+    newest = max(rows, key=lambda row: row[0], default=None)
+    if newest is None:
+        raise NotFound("there is no job yet", state=_away(world), hint="`outlast run TARGET` makes one")
+    return newest[1]
+
+
+def _away(world: World) -> str:
+    return "; ".join(f"home `{url}` could not be read: {why}" for url, why in world.away.items())
 
 
 def _by_folder(world: World, text: str) -> Job:

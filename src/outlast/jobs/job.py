@@ -91,7 +91,7 @@ def as_launch(job: Job, record: LaunchRecord, spec: Spec) -> Launch:
         workers=record.workers,
         machine=record.machine,
         deadline_at=record.deadline_at,
-        labels=_labels(spec, record),
+        labels=_labels(spec, record) if record.machine.rented is not None else {},
         asked_at=job.folder.store.now(),
         agent=layout.agent(record.agent) if record.agent else "",
         boots=job.folder.keys.boots(record.launch),

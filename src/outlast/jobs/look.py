@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlast.dataclass import replace
 from outlast.engines.engine import Condition, LaunchState
 from outlast.engines.registry import LOST
-from outlast.errors import NoCapacity
+from outlast.errors import NoCapacity, StoreFull
 from outlast.folder import cost, life
 from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
@@ -122,7 +122,8 @@ def _mend(
     if not launch_state.alive or (launch_state.lacks_workers and not stopping):
         try:
             start(world, job, spec, at.head)
-        except NoCapacity as error:  # it was there at submit: another machine, or a device that is not back yet
+        except (NoCapacity, StoreFull) as error:
+            # It was there at submit: another machine, a device that is not back yet, or room on this computer's disk.
             return at, LaunchState(Condition.WAITING, error.message)
         launch_state = world.engine(record.engine).state(as_launch(job, record, spec))
         at = job.folder.existing_head()

@@ -149,7 +149,7 @@ def _spec(job: Job, spec: Spec) -> tuple[Spec, bool]:
 def begin(job: Job, head: Head) -> Head:
     """Creates head; who comes second takes what is there."""
     try:
-        job.folder.store.put(job.folder.keys.head, encode(head), if_generation=0)
+        job.folder.store.put(job.folder.keys.head, job.folder.encode_head(head), if_generation=0)
     except PreconditionFailed:
         return job.folder.read_head().head
     return head

@@ -97,7 +97,7 @@ def submit_together(world: World, plans: Sequence[Plan]) -> Outcome:
         keep_for(world, one.job, one.planned.spec, one.record.id, one.planned.secrets)
     home.store.create_many([(row_of(one.job, one.record), b"") for one in submits])
     submits = kept(submits, settled)
-    submits = created(submits, lambda one: (one.job.folder.keys.head, encode(one.head)))
+    submits = created(submits, lambda one: (one.job.folder.keys.head, one.job.folder.encode_head(one.head)))
     submits = kept(submits, started)
     return Outcome([one.planned for one in submits], there, refused)
 

@@ -41,7 +41,7 @@ STAYS = frozenset(
 
 
 def paid_until(paths: MachineDir) -> float | None:
-    document = files.read_json(paths.path / PAID)
+    document = files.read_json(f"{paths.path}/{PAID}")
     return float(document["until_monotonic"]) if isinstance(document, dict) else None
 
 
@@ -54,18 +54,18 @@ class MachineBench:
         self._make_child = make_child
 
     def held(self) -> Held | None:
-        document = files.read_json(self.paths.path / HELD)
+        document = files.read_json(f"{self.paths.path}/{HELD}")
         return Held(document["cell"], document["number"]) if isinstance(document, dict) else None
 
     def take_up(self, held: Held) -> None:
         """The cell before has ended, and with it all its processes: init ended whatever its trainer had left."""
         for name in os.listdir(self.paths.path):
             if name not in STAYS:
-                files.remove(self.paths.path / name)
-        files.put_json(self.paths.path / HELD, {"cell": held.cell, "number": held.number})
+                files.remove(f"{self.paths.path}/{name}")
+        files.put_json(f"{self.paths.path}/{HELD}", {"cell": held.cell, "number": held.number})
 
     def put_down(self) -> None:
-        files.remove(self.paths.path / HELD)
+        files.remove(f"{self.paths.path}/{HELD}")
 
     def child(self, spec: Spec, launch: LaunchRecord) -> Child:
         return self._make_child(spec, launch)
@@ -78,7 +78,7 @@ class MachineBench:
         return paid_until(self.paths)
 
     def note_paid(self, until: float) -> None:
-        files.put_json(self.paths.path / PAID, {"until_monotonic": until})
+        files.put_json(f"{self.paths.path}/{PAID}", {"until_monotonic": until})
 
     def notice(self) -> float | None:
         document = files.read_json(self.paths.notice)

@@ -20,9 +20,8 @@ from outlast.errors import Denied, KeyMissing, OutlastError, StoreUnavailable
 from outlast.folder.folder import Folder
 from outlast.folder.records import Beat, Bell, Head, LaunchRecord, Manifest, Pin, Request, Worker, WorkerExit
 from outlast.google.variables import become
-from outlast.host import files, secrets
+from outlast.host import files, secrets, system
 from outlast.host.machine_dir import Assignment, MachineDir
-from outlast.host.spawn import keeper
 from outlast.machine.bench import paid_until
 from outlast.machine.mask import Mask
 from outlast.machine.trainer import ProcessChild
@@ -55,7 +54,7 @@ T = TypeVar("T")
 
 
 def boot(
-    directory: Path,
+    directory: str,
     open_store: Callable[[str], Store] = open_store,
     on_up: Callable[[Folder], None] = lambda folder: None,
 ) -> int:
@@ -75,18 +74,18 @@ def warm(user_dir: Path) -> None:
     for kind in (Assignment, Spec, LaunchRecord, Head, Manifest, Worker, Beat, Bell, Request, Pin, WorkerExit):
         prepare(kind)
     _trainer_root(user_dir / "cache")
-    keeper()
+    system.can_kill_with_me()
 
 
-_roots: dict[Path, Path] = {}
+_roots: dict[Path, str] = {}
 
 
-def _trainer_root(cache: Path) -> Path:
+def _trainer_root(cache: Path) -> str:
     """Looked for once per supervisor, unless somebody cleans the cache."""
     from outlast.bundle.trainer import trainer_root
 
-    if cache not in _roots or not _roots[cache].is_dir():
-        _roots[cache] = trainer_root(cache)
+    if cache not in _roots or not os.path.isdir(_roots[cache]):
+        _roots[cache] = str(trainer_root(cache))
     return _roots[cache]
 
 
@@ -109,7 +108,7 @@ def _boot(
         return EXIT_AGENT_AGAIN
     except KeyMissing:
         _be_up(paths)
-        secrets.forget_launch(paths.path.parents[3], told.launch_id)
+        secrets.forget_launch(paths.user_dir, told.launch_id)
         return EXIT_AGENT_DONE  # the job was deleted
     if spec.cells is not None:
         return _work(paths, told, folder, spec, launch, on_up)
@@ -141,7 +140,7 @@ def _boot(
     if done:
         if spec.notify:
             _notifier(paths, told, folder, spec).tell_end()
-        secrets.forget_launch(paths.path.parents[3], told.launch_id)
+        secrets.forget_launch(paths.user_dir, told.launch_id)
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
 
 
@@ -187,7 +186,7 @@ def _work(
     if leaving is Leaving.DONE:
         if spec.notify:
             _notifier(paths, told, folder, spec).tell_end()
-        secrets.forget_launch(paths.path.parents[3], told.launch_id)
+        secrets.forget_launch(paths.user_dir, told.launch_id)
         return EXIT_AGENT_DONE
     return EXIT_AGENT_AGAIN if leaving is Leaving.AGAIN else EXIT_AGENT_SPARE
 
@@ -199,7 +198,7 @@ def _study(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, laun
     from outlast.machine.furnish import Furnisher
     from outlast.machine.study import study_of
 
-    furnisher = Furnisher(folder.store, spec, launch, paths, paths.path.parents[3])
+    furnisher = Furnisher(folder.store, spec, launch, paths, paths.user_dir)
     return _patiently(
         lambda: study_of(folder, spec, launch, told, lambda: furnisher.interpreter(lambda text: None)), told
     )
@@ -208,7 +207,7 @@ def _study(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, laun
 def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, launch: LaunchRecord) -> ProcessChild:
     from outlast.machine.furnish import Furnished, Furnisher, Say
 
-    user_dir = paths.path.parents[3]
+    user_dir = paths.user_dir
     furnisher = Furnisher(folder.store, spec, launch, paths, user_dir)
 
     def furnish(bundle: str, say: Say) -> Furnished:
@@ -232,7 +231,7 @@ def _child(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec, laun
 def _notifier(paths: MachineDir, told: Assignment, folder: Folder, spec: Spec) -> Notifier:
     from outlast.machine.notify import Notifier  # HTTP and TLS: most jobs tell nobody
 
-    return Notifier(folder, spec, told.launch_id, told.machine, paths.path.parents[3], told.environ)
+    return Notifier(folder, spec, told.launch_id, told.machine, paths.user_dir, told.environ)
 
 
 def _mask(user_dir: Path, spec: Spec, told: Assignment) -> Mask:

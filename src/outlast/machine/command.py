@@ -23,17 +23,17 @@ PORT_FIRST, PORT_COUNT = 20000, 12000
 """Where workers meet: below the ports that the system hands out by itself."""
 
 
-def argv(target: Target, python: str, work: Path, args: tuple[str, ...]) -> tuple[str, ...]:
+def argv(target: Target, python: str, work: str, args: tuple[str, ...]) -> tuple[str, ...]:
     # An interpreter would take a script's name that begins with a dash for an option of its own.
     script = f"./{target.value}" if target.value.startswith("-") else target.value
     if target.kind is TargetKind.SCRIPT:
         return (python, script, *args)
     if target.kind is TargetKind.MODULE:
         return (python, "-m", target.value, *args)
-    return (*interpreter(work / target.value), script, *args)
+    return (*interpreter(f"{work}/{target.value}"), script, *args)
 
 
-def interpreter(script: Path) -> tuple[str, ...]:
+def interpreter(script: str | Path) -> tuple[str, ...]:
     """What the script's first line names, with its one argument, as the kernel reads it; else the system's shell."""
     try:
         with open(script, "rb") as file:
@@ -51,21 +51,21 @@ def environment(
     start: Start,
     furnished: Furnished,
     *,
-    run: Path,
-    checkpoint: Path,
-    output: Path,
-    trainer_root: Path,
+    run: str,
+    checkpoint: str,
+    output: str,
+    trainer_root: str,
 ) -> dict[str, str]:
     """The base that was inherited, then defaults, then the user's own, then what must hold."""
     user = dict(start.env)
-    paths = [str(trainer_root), *furnished.paths, user.get("PYTHONPATH", "")]
+    paths = [trainer_root, *furnished.paths, user.get("PYTHONPATH", "")]
     return {
         **{name: value for name, value in assignment.environ.items() if assignment.rented or not is_google(name)},
         "PYTHONUNBUFFERED": "1",
         "WANDB_RUN_ID": start.job,
         "WANDB_RESUME": "allow",
-        "AIP_CHECKPOINT_DIR": str(checkpoint),
-        "AIP_MODEL_DIR": str(output),
+        "AIP_CHECKPOINT_DIR": checkpoint,
+        "AIP_MODEL_DIR": output,
         **user,
         **furnished.secrets,
         **furnished.env,
@@ -73,9 +73,9 @@ def environment(
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "OUTLAST_JOB": start.job,
         "OUTLAST_ATTEMPT": str(start.attempt),
-        "OUTLAST_RUN_DIR": str(run),
-        "OUTLAST_CHECKPOINT_DIR": str(checkpoint),
-        "OUTLAST_OUTPUT_DIR": str(output),
+        "OUTLAST_RUN_DIR": run,
+        "OUTLAST_CHECKPOINT_DIR": checkpoint,
+        "OUTLAST_OUTPUT_DIR": output,
         **_devices(assignment),
         **_gathering(assignment, start),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from outlast.host import files
@@ -12,12 +11,12 @@ from outlast.spec.dataset import URL_VARIABLE, VARIABLE
 NAME = "config.json"
 
 
-def write_config(config: Mapping[str, Any] | None, datasets: Mapping[str, str], run: Path) -> dict[str, str]:
+def write_config(config: Mapping[str, Any] | None, datasets: Mapping[str, str], run: str) -> dict[str, str]:
     """`datasets`: the variables of the job's datasets. Answers the variable that names the file; none if there is no configuration."""
     if config is None:
         return {}
-    files.put_json(run / NAME, _as_seen_here(config, datasets))
-    return {"OUTLAST_CONFIG": str(run / NAME)}
+    files.put_json(f"{run}/{NAME}", _as_seen_here(config, datasets))
+    return {"OUTLAST_CONFIG": f"{run}/{NAME}"}
 
 
 def _as_seen_here(config: Mapping[str, Any], datasets: Mapping[str, str]) -> Mapping[str, Any]:

@@ -232,10 +232,10 @@ class ContainedLife(InContainer):
         self.container.taken = True
         super()._soft_off(child)
 
-    def _agent(self) -> Callable[[Path], int]:
+    def _agent(self) -> Callable[[str], int]:
         run = super()._agent()
 
-        def lived(directory: Path) -> int:
+        def lived(directory: str) -> int:
             code = run(directory)
             if code == EXIT_AGENT_SPARE:
                 self.say_spare()

@@ -40,17 +40,17 @@ def contained(
     `secrets`: those of them that the runtime, which writes down all that it is told, is not told either: the guard reads them.
     `mounts`: what is seen inside too, under the same path, and cannot be changed there.
     """
-    lock = paths.run / LOCK
+    lock = f"{paths.run}/{LOCK}"
     name = re.sub(r"[^a-zA-Z0-9_.-]+", "-", f"outlast-{assignment.machine}")
     docker = os.path.basename(container.runtime) == "docker"
     words = [container.runtime, "run", "--rm", "--name", name, *_shared(container.args)]
     words += ["--label", f"{LABEL}={lock}"]
-    words += _mount(paths.path, paths.path, writable=True)
+    words += _mount(Path(paths.path), Path(paths.path), writable=True)
     for path in mounts:
         if path.exists():
             words += _mount(path, path)
     words += _mount(HERE / "container_guard.py", Path(GUARD))
-    words += ["--workdir", str(paths.work), "--entrypoint", PYTHON]
+    words += ["--workdir", paths.work, "--entrypoint", PYTHON]
     hidden = sorted(secrets)
     shown = set(variables) - set(hidden)
     if assignment.gpus is not None:
@@ -64,20 +64,21 @@ def contained(
         words += ["--quiet", "--security-opt", "label=disable"]
     if assignment.gpus:
         words += ["--gpus", "all"] if docker else ["--device", "nvidia.com/gpu=all"]
-    words += [*container.args, container.image, GUARD, str(lock), SECRETS if hidden else "-", *command]
+    words += [*container.args, container.image, GUARD, lock, SECRETS if hidden else "-", *command]
     order = {
         "runtime": container.runtime,
         "name": name,
         "image": container.image,
         "load": list(container.load),
         "environ": dict(container.environ),
-        "lock": str(lock),
+        "lock": lock,
         "secrets": hidden,
         "gpus": bool(assignment.gpus),
         "command": words,
     }
-    files.put_json(paths.run / ORDER, order)
-    return (sys.executable, "-I", str(HERE / "container_run.py"), str(paths.run / ORDER))
+    written = f"{paths.run}/{ORDER}"
+    files.put_json(written, order)
+    return (sys.executable, "-I", str(HERE / "container_run.py"), written)
 
 
 def docker_user(user: int, group: int, variables: set[str]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from outlast.agent.child import Changed
 from outlast.dataclass import dataclass
@@ -43,7 +42,7 @@ class Seen:
 class DiskFile:
     """A `SavedFile`. `appended`: only its first bytes count, and what is written behind them is no change."""
 
-    def __init__(self, path: str, source: Path, seen: Seen, *, identity: str = "", appended: bool = False) -> None:
+    def __init__(self, path: str, source: str, seen: Seen, *, identity: str = "", appended: bool = False) -> None:
         self.path = path
         self.source = source
         self.seen = seen

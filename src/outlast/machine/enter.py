@@ -40,8 +40,8 @@ def _enter(machine: MachineDir, words: list[str]) -> NoReturn:
     env = {**(order.env if order is not None else {}), **{k: v for k, v in os.environ.items() if k in KEPT}}
     env.setdefault("PATH", os.defpath)
     env.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
-    env["OUTLAST_MACHINE_DIR"] = str(machine.path)
-    os.chdir(machine.work if machine.work.is_dir() else machine.path)
+    env["OUTLAST_MACHINE_DIR"] = machine.path
+    os.chdir(machine.work if os.path.isdir(machine.work) else machine.path)
     _sign(machine)
     shell = os.environ.get("SHELL") or SHELL
     argv = [shell, "-c", words[0] if len(words) == 1 else shlex.join(words)] if words else [shell, "-i"]
@@ -51,7 +51,7 @@ def _enter(machine: MachineDir, words: list[str]) -> NoReturn:
 
 def find(base: Path, worker: str = "") -> MachineDir | None:
     """The directory itself, or the newest machine below it, of that worker if one is named."""
-    if MachineDir(base).assignment.exists():
+    if os.path.exists(MachineDir(base).assignment):
         return MachineDir(base)
     below = [path.parent for path in base.glob(f"local/machines/*/{worker or '*'}-*/machine.json")]
     return MachineDir(max(below, key=lambda path: path.stat().st_mtime)) if below else None
@@ -59,7 +59,7 @@ def find(base: Path, worker: str = "") -> MachineDir | None:
 
 def _sign(machine: MachineDir) -> None:
     """As the process that this one becomes."""
-    directory = machine.path / ENTERED
+    directory = Path(machine.path, ENTERED)
     directory.mkdir(mode=0o700, exist_ok=True)
     files.put(directory / str(os.getpid()), Process.me().encode())
 

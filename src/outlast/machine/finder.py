@@ -38,7 +38,7 @@ class Finder:
         wanted = Wanted(environment.digest, environment.python_version, base)
         prepare = (lambda root: self._set_up(root, inherited)) if self.spec.setup else None
         root = environment_of(self.store, wanted, self.cache, prepare)
-        own = tuple(str(self.paths.work / one) for one in environment.paths if ".." not in Path(one).parts)
+        own = tuple(f"{self.paths.work}/{one}" for one in environment.paths if ".." not in Path(one).parts)
         return Interpreter(str(root / "bin" / "python"), variables(root, path), own)
 
     def _base(self, version: str, path: str, inherited: Mapping[str, str]) -> str:

@@ -65,7 +65,7 @@ class Furnisher:
         place_links(self.spec.links, self.paths.work)
         inputs = self._inputs(say)
         found = self.interpreter(say)
-        inputs = {**inputs, **furnish_trained(self.store, self.spec, self.paths.run / TRAINED)}
+        inputs = {**inputs, **furnish_trained(self.store, self.spec, Path(self.paths.run, TRAINED))}
         return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
 
     def interpreter(self, say: Say) -> Interpreter:
@@ -80,14 +80,14 @@ class Furnisher:
         return Finder(self.store, self.spec, self.launch, self.paths, self.user_dir / "cache", say).find()
 
     def edit(self, before: str, after: str, say: Say) -> None:
-        edit(self.store, before, after, self.paths.work, say)
+        edit(self.store, before, after, Path(self.paths.work), say)
 
     def _in_container(self) -> Interpreter:
         """The image has its packages; the code is the machine's own copy, as everywhere."""
         from outlast.machine.container_command import PYTHON
 
         own = self.spec.environment.paths if self.spec.environment is not None else ()
-        paths = [str(self.paths.work / one) for one in own if ".." not in Path(one).parts]
+        paths = [f"{self.paths.work}/{one}" for one in own if ".." not in Path(one).parts]
         return Interpreter(PYTHON, paths=(*paths, image_places.SITE))
 
     def _own_python(self) -> Interpreter:

@@ -13,7 +13,7 @@ from outlast.machine.interpreter import Interpreter
 from outlast.spec.spec import Spec
 
 
-def furnish_from_image(bundle: str, work: Path, environ: Mapping[str, str] = os.environ) -> bool:
+def furnish_from_image(bundle: str, work: str, environ: Mapping[str, str] = os.environ) -> bool:
     """Fills `work` with the image's code; False: it has none, or that of another bundle."""
     if environ.get(places.VARIABLE_BUNDLE) != bundle or not os.path.isdir(places.CODE):
         return False
@@ -22,7 +22,7 @@ def furnish_from_image(bundle: str, work: Path, environ: Mapping[str, str] = os.
 
 
 def interpreter_of_image(
-    spec: Spec, work: Path, read_path: Callable[[], str], environ: Mapping[str, str] = os.environ
+    spec: Spec, work: str, read_path: Callable[[], str], environ: Mapping[str, str] = os.environ
 ) -> Interpreter | None:
     """The image's own Python, with the packages that were put beside it; None: this is no container of ours, or it has others.
 
@@ -35,7 +35,7 @@ def interpreter_of_image(
         return Interpreter(_python(path), paths=(places.SITE,) if os.path.isdir(places.SITE) else ())
     if environ.get(places.VARIABLE_ENVIRONMENT) != environment.digest:
         return None
-    own = tuple(str(work / one) for one in environment.paths if ".." not in Path(one).parts)
+    own = tuple(f"{work}/{one}" for one in environment.paths if ".." not in Path(one).parts)
     variables = {
         "OUTLAST_ENVIRONMENT": places.ENVIRONMENT,
         "PATH": os.pathsep.join(part for part in (f"{places.ENVIRONMENT}/bin", path) if part),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from outlast.agent.child import Changed, Saved
@@ -21,7 +20,7 @@ _NAME = pattern(r"step-\d{12,}(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Found:
-    directory: Path
+    directory: str
     number: int
     step: int
     record: Mapping[str, Any]
@@ -30,14 +29,14 @@ class Found:
 class Library:
     """`taken`: where links are kept to what is being uploaded, because the library keeps only its newest two."""
 
-    def __init__(self, checkpoint: Path, run: Path, taken: Path) -> None:
+    def __init__(self, checkpoint: str, run: str, taken: str) -> None:
         self.checkpoint = checkpoint
         self.run = run
         self.taken = taken
 
     def present(self) -> bool:
         """Whether the library's checkpoints are what counts here: one of this attempt, or one that was restored."""
-        return any((directory / RECORD).exists() for directory in self._directories())
+        return any(os.path.exists(f"{directory}/{RECORD}") for directory in self._directories())
 
     def saved(self, attempt: int, after: int) -> Saved | None:
         """The newest of this attempt with a number above `after`."""
@@ -48,26 +47,26 @@ class Library:
             try:
                 return self._take(newest)
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-                raise Changed(newest.directory.name) from None  # the record is not one of the library's
+                raise Changed(os.path.basename(newest.directory)) from None  # the record is not one of the library's
             except FileNotFoundError:
-                if newest.directory.exists():
-                    raise Changed(newest.directory.name) from None
+                if os.path.exists(newest.directory):
+                    raise Changed(os.path.basename(newest.directory)) from None
                 continue  # the library has just removed it: there is a newer one
 
-    def _directories(self) -> Iterator[Path]:
+    def _directories(self) -> Iterator[str]:
         try:
             names = os.listdir(self.checkpoint)
         except OSError:
             return  # gone, or whatever the trainer has put in its place
-        if not tree.lies_in(self.checkpoint, self.run.parent):
+        if not tree.lies_in(self.checkpoint, os.path.dirname(self.run)):
             return
         for name in names:
             if _NAME.fullmatch(name):
-                yield self.checkpoint / name
+                yield f"{self.checkpoint}/{name}"
 
     def _of_attempt(self, attempt: int, after: int) -> Iterator[Found]:
         for directory in self._directories():
-            record = files.read_json(directory / RECORD)
+            record = files.read_json(f"{directory}/{RECORD}")
             if not isinstance(record, dict) or record.get("attempt") != attempt:
                 continue
             number, step = record.get("number"), record.get("step")
@@ -76,14 +75,16 @@ class Library:
 
     def _take(self, found: Found) -> Saved:
         files.remove(self.taken)
-        self.taken.mkdir(mode=0o700)
+        os.mkdir(self.taken, 0o700)
         saved: list[DiskFile] = []
-        for relative in sorted(tree.scan(found.directory, within=self.run.parent)):
-            source = self._link(found.directory / relative, len(saved))
+        for relative in sorted(tree.scan(found.directory, within=os.path.dirname(self.run))):
+            source = self._link(f"{found.directory}/{relative}", len(saved))
             seen = Seen.of(os.stat(source))
             # Without the time of its last change in status: a link, ours too, is one.
             identity = f"{seen.inode:x}-{seen.size:x}-{seen.modified_ns:x}"
-            saved.append(DiskFile(f"checkpoint/{found.directory.name}/{relative}", source, seen, identity=identity))
+            saved.append(
+                DiskFile(f"checkpoint/{os.path.basename(found.directory)}/{relative}", source, seen, identity=identity)
+            )
         for output in found.record.get("outputs") or ():
             if legal_path(f"output/{output['path']}"):
                 saved.append(self._output(output, len(saved)))
@@ -99,7 +100,7 @@ class Library:
         name, size = str(output["kept"]), int(output["bytes"])
         if "/" in name:
             raise FileNotFoundError(name)
-        source = self._link(self.run / "kept" / name, number)
+        source = self._link(f"{self.run}/kept/{name}", number)
         now = Seen.of(os.stat(source))
         inode, modified_ns, _ = (int(word, 16) for word in name.split("-"))
         linked = inode == now.inode
@@ -113,8 +114,8 @@ class Library:
         )
         return DiskFile(f"output/{output['path']}", source, then, identity=f"kept-{name}", appended=linked)
 
-    def _link(self, source: Path, number: int) -> Path:
-        target = self.taken / f"{number:06d}"
+    def _link(self, source: str, number: int) -> str:
+        target = f"{self.taken}/{number:06d}"
         try:
             os.link(os.path.realpath(source), target)
         except FileNotFoundError:

@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from outlast.clock import SYSTEM
@@ -47,7 +46,7 @@ def watch(machines: Sequence[MachineDir], metadata: Metadata, notice_seconds: fl
             continue
         leave_by = SYSTEM.monotonic() + seconds
         for paths in machines:
-            if not paths.notice.exists():
+            if not os.path.exists(paths.notice):
                 files.put_json(paths.notice, {"leave_by_monotonic": leave_by})
         for paths in machines:
             _tell(paths)
@@ -64,7 +63,7 @@ def _tell(paths: MachineDir) -> None:
 def main(arguments: list[str]) -> int:
     system.die_with(os.getppid())
     *directories, seconds = arguments
-    watch([MachineDir(Path(one)) for one in directories], Metadata.of(os.environ), float(seconds))
+    watch([MachineDir(one) for one in directories], Metadata.of(os.environ), float(seconds))
     return 0
 
 

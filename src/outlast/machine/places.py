@@ -17,35 +17,42 @@ from outlast.spec.spec import Spec
 class Places:
     def __init__(self, paths: MachineDir, spec: Spec) -> None:
         self.paths = paths
-        self.checkpoint = self._own(spec.checkpoint_dir) or paths.run / "checkpoint"
-        self.output = self._own(spec.output_dir) or paths.run / "output"
+        self.checkpoint = self._own(spec.checkpoint_dir) or f"{paths.run}/checkpoint"
+        self.output = self._own(spec.output_dir) or f"{paths.run}/output"
         self._restoring = False
-        self._told: set[Path] = set()
+        self._told: set[str] = set()
 
-    def _own(self, name: str) -> Path | None:
-        """A directory of an unmodified script's own."""
+    @property
+    def empty(self) -> bool:
+        """Nothing has been restored into them, and no bundle brings them along."""
+        ours = (f"{self.paths.run}/checkpoint", f"{self.paths.run}/output")
+        return not self._restoring and (self.checkpoint, self.output) == ours
+
+    def _own(self, name: str) -> str:
+        """A directory of an unmodified script's own; empty: it has none."""
         if not name:
-            return None
+            return ""
         if os.path.isabs(name) or ".." in Path(name).parts:
             raise UsageError(f"`{name}` is not inside the working directory", hint="name a directory relative to it")
-        return self.paths.work / name
+        return f"{self.paths.work}/{name}"
 
     def clear(self) -> None:
         """As for a first attempt: empty."""
         self._restoring = False
         self._told.clear()
         files.remove(self.paths.taken)
-        for path in (self.paths.run, self.paths.work, self.paths.spool):
+        files.make_empty(self.paths.run, keeping=("checkpoint", "output"))
+        for path in (self.paths.work, self.paths.spool):
             files.make_empty(path)
 
     def make(self) -> None:
         """After the working directory has been filled: the bundle may bring them along."""
         for path in (self.checkpoint, self.output):
             try:
-                path.mkdir(parents=True, exist_ok=True)
+                os.makedirs(path, exist_ok=True)
             except (FileExistsError, NotADirectoryError):
                 raise UsageError(
-                    f"`{path.relative_to(self.paths.work)}` is a file of the bundle, no directory"
+                    f"`{os.path.relpath(path, self.paths.work)}` is a file of the bundle, no directory"
                 ) from None
 
     def strayed(self) -> Iterator[str]:
@@ -53,7 +60,7 @@ class Places:
         for path in (self.checkpoint, self.output):
             if path not in self._told and not tree.lies_in(path, self.paths.path):
                 self._told.add(path)
-                yield f"`{path.name}` leads out of this machine's directory, and nothing in it is kept"
+                yield f"`{os.path.basename(path)}` leads out of this machine's directory, and nothing in it is kept"
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
         target = self._target(path)
@@ -62,10 +69,10 @@ class Places:
             self._restoring = True
             for directory in (self.checkpoint, self.output):
                 files.remove(directory)
-                directory.mkdir(parents=True)
+                os.makedirs(directory)
         written = 0
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "xb", buffering=0) as file:
                 for chunk in chunks:
                     view = memoryview(chunk)
@@ -80,9 +87,9 @@ class Places:
                 raise OSError(errno.ENOSPC, said) from error
             raise
 
-    def _target(self, path: str) -> Path:
+    def _target(self, path: str) -> str:
         root, _, rest = path.partition("/")
         roots = {"checkpoint": self.checkpoint, "output": self.output}
         if root not in roots or not rest or any(part in ("", ".", "..") for part in rest.split("/")):
             raise ValueError(f"`{path}` is neither a checkpoint's file nor an output")
-        return roots[root] / rest
+        return f"{roots[root]}/{rest}"

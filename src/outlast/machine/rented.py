@@ -114,7 +114,7 @@ class Life:
     def _move_in(self) -> None:
         """What an earlier boot has left on this disk is a dead machine's."""
         shutil.rmtree(self.base / "local" / "machines", ignore_errors=True)
-        self.paths.path.mkdir(parents=True)
+        os.makedirs(self.paths.path)
         self.paths.write_assignment(self.assignment)
         words = [f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}", sys.executable, "-m", "outlast.machine.enter"]
         enter = f'#!/bin/sh\nexec env {shlex.join([*words, str(self.base)])} "$@"\n'
@@ -122,7 +122,7 @@ class Life:
         os.chmod(self.base / "enter", 0o700)
 
     def _start_watcher(self) -> subprocess.Popen[bytes] | None:
-        words = [str(self.paths.path), str(self.told.notice_seconds)]
+        words = [self.paths.path, str(self.told.notice_seconds)]
         return subprocess.Popen([sys.executable, "-m", "outlast.machine.notices", *words], stdin=subprocess.DEVNULL)
 
     def _be_init(self) -> None:
@@ -133,7 +133,7 @@ class Life:
         finally:
             os._exit(code)
 
-    def _agent(self) -> Callable[[Path], int]:
+    def _agent(self) -> Callable[[str], int]:
         if self.told.program:
             from importlib import import_module
 
@@ -156,7 +156,7 @@ class Life:
 
     def _soft_off(self, child: int) -> None:
         """Unless a longer notice came before it."""
-        if not self.paths.notice.exists():
+        if not os.path.exists(self.paths.notice):
             leave_by = SYSTEM.monotonic() + self.told.soft_off_seconds
             files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
         os.kill(child, signal.SIGTERM)
@@ -165,7 +165,7 @@ class Life:
         done = self.paths.left_done()
         if done is None:
             sys.stderr.write(files.read_end(self.paths.log, LOG_BYTES_TOLD).decode(errors="replace"))
-            return EXIT_AGAIN if self.paths.up.exists() else EXIT_FAILED
+            return EXIT_AGAIN if os.path.exists(self.paths.up) else EXIT_FAILED
         if done and self.assignment.rank == 0:
             self._remember()
         if done and read_order(self.paths) is not None:  # of a machine that came after the end there is nothing to see

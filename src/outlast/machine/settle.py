@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 from outlast.clock import Clock
 from outlast.dataclass import dataclass
@@ -72,11 +71,11 @@ class Quiet:
 class Settling:
     def __init__(
         self,
-        checkpoint: Path,
-        output: Path,
+        checkpoint: str,
+        output: str,
         processes: Callable[[], Collection[int]],
         clock: Clock,
-        within: Path | None = None,
+        within: str = "",
     ) -> None:
         self.roots = {"checkpoint/": checkpoint, "output/": output}
         self.within = within
@@ -91,9 +90,9 @@ class Settling:
         self._busy_since: dict[str, float] = {}
         self._sizes: dict[str, int] = {}
 
-    def source(self, path: str) -> Path:
+    def source(self, path: str) -> str:
         root, _, rest = path.partition("/")
-        return self.roots[f"{root}/"] / rest
+        return f"{self.roots[f'{root}/']}/{rest}"
 
     def scan(self) -> dict[str, Seen]:
         """Everything as it is now."""

@@ -37,7 +37,7 @@ class SlotLife(Life):
         self.slot = slot
         self.child = 0
         worker = rank * told.slots + slot
-        self.paths = MachineDir(self.paths.path.parent / f"{worker}-{number}")
+        self.paths = MachineDir(f"{os.path.dirname(self.paths.path)}/{worker}-{number}")
         devices = [str(device) for device in range(told.gpus)]
         self.assignment = replace(
             self.assignment,
@@ -66,7 +66,7 @@ class SlotLife(Life):
         """To leave; unless a longer notice came before it."""
         if not self.child or self.paths.left_done() is not None:
             return
-        if not self.paths.notice.exists():
+        if not os.path.exists(self.paths.notice):
             files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
         try:
             os.kill(self.child, signal.SIGTERM)
@@ -107,11 +107,11 @@ class SharedLife(Life):
         files.remove(self.base / UPS)
         (self.base / UPS).mkdir(mode=0o700)
         for slot in self.slots[1:]:
-            slot.paths.path.mkdir(parents=True)
+            os.makedirs(slot.paths.path)
             slot.paths.write_assignment(slot.assignment)
 
     def _start_watcher(self) -> subprocess.Popen[bytes] | None:
-        words = [*(str(slot.paths.path) for slot in self.slots), str(self.told.notice_seconds)]
+        words = [*(slot.paths.path for slot in self.slots), str(self.told.notice_seconds)]
         return subprocess.Popen([sys.executable, "-m", "outlast.machine.notices", *words], stdin=subprocess.DEVNULL)
 
     def _wait(self) -> None:
@@ -156,6 +156,6 @@ class SharedLife(Life):
             return super()._left()
         for slot in self._failed:
             sys.stderr.write(files.read_end(slot.paths.log, LOG_BYTES_TOLD).decode(errors="replace"))
-        if any(not slot.paths.up.exists() for slot in self._failed):
+        if any(not os.path.exists(slot.paths.up) for slot in self._failed):
             return EXIT_FAILED
         return EXIT_SPARE if all(slot.paths.left_spare() for slot in self.slots) else EXIT_AGAIN

@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from pathlib import Path
 
 from outlast.host import files, system
 from outlast.machine.mask import Mask
@@ -16,7 +15,7 @@ DROP_BYTES = 1 << 20
 
 
 class Stream:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
         self._dropped = 0
 
@@ -76,7 +75,7 @@ class Stream:
 class MaskedStream(Stream):
     """The same with secrets covered. Whoever reads gets only what cannot be the beginning of one: its rest may be on its way."""
 
-    def __init__(self, path: Path, mask: Mask, ended: Callable[[], bool]) -> None:
+    def __init__(self, path: str, mask: Mask, ended: Callable[[], bool]) -> None:
         super().__init__(path)
         self._mask = mask
         self._ended = ended

@@ -55,14 +55,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def load(boot: str, user_dir: Path) -> Callable[[Path], int]:
+def load(boot: str, user_dir: Path) -> Callable[[str], int]:
     """`module:function`, after whatever its module's `warm` wants to have done before the first fork."""
     module_name, _, function = boot.partition(":")
     module = importlib.import_module(module_name)
     warm = getattr(module, "warm", None)
     if warm is not None:
         warm(user_dir)
-    run_boot: Callable[[Path], int] = getattr(module, function)
+    run_boot: Callable[[str], int] = getattr(module, function)
     return run_boot
 
 

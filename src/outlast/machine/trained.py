@@ -42,16 +42,16 @@ def furnish_trained(store: Store, spec: Spec, root: Path) -> dict[str, str]:
     }
 
 
-def place_trained(root: Path, checkpoint: Path) -> None:
+def place_trained(root: str, checkpoint: str) -> None:
     """The checkpoint, where a script looks for one: in every attempt, also in one that begins with a save of its own."""
-    source = root / "checkpoint"
+    source = f"{root}/checkpoint"
     for directory, _, names in os.walk(source):
         for name in names:
-            path = Path(directory, name)
-            target = checkpoint / path.relative_to(source)
+            path = f"{directory}/{name}"
+            target = f"{checkpoint}/{os.path.relpath(path, source)}"
             if os.path.lexists(target):
                 continue
-            target.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
             try:
                 os.link(path, target)
             except OSError:

@@ -49,7 +49,7 @@ class ProcessChild:
         *,
         furnish: Callable[[str, Say], Furnished],
         edit_code: Callable[[str, str, Say], None],
-        trainer_root: Path,
+        trainer_root: str,
         clock: Clock,
         allow_changed: bool = False,
         mask: Mask | None = None,
@@ -65,7 +65,7 @@ class ProcessChild:
         self.allow_changed = allow_changed
         self.mask = mask or Mask(())
         self.places = Places(paths, spec)
-        self._progress = paths.run / "progress"
+        self._progress = f"{paths.run}/progress"
         self._library = Library(self.places.checkpoint, paths.run, paths.taken)
         self._tidings = os.open(paths.tidings, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll = select.poll()
@@ -83,8 +83,8 @@ class ProcessChild:
         self._exit: Exit | None = None
         self._termed = False
         self._streams = {
-            "log": self._stream(self.paths.spool / SPOOL_LOG),
-            "metrics": self._stream(self.paths.run / "metrics"),
+            "log": self._stream(f"{self.paths.spool}/{SPOOL_LOG}"),
+            "metrics": self._stream(f"{self.paths.run}/metrics"),
         }
         self._settling = Settling(
             self.places.checkpoint, self.places.output, self._processes, self.clock, within=self.paths.path
@@ -92,11 +92,11 @@ class ProcessChild:
         self._told_unreadable: set[str] = set()
         self._unmodified = Unmodified(
             self._settling,
-            self.paths.path / "unmodified.json",
+            f"{self.paths.path}/unmodified.json",
             self.clock,
         )
 
-    def _stream(self, path: Path) -> Stream:
+    def _stream(self, path: str) -> Stream:
         return Stream(path) if self.mask.empty else MaskedStream(path, self.mask, lambda: self.exit() is not None)
 
     # The note.
@@ -118,7 +118,7 @@ class ProcessChild:
         files.remove(self.paths.trainer)
         files.remove(self.paths.trainer_secrets)
         self._attempt = None
-        files.remove(self.paths.path / "unmodified.json")
+        files.remove(f"{self.paths.path}/unmodified.json")
         self._forget()
         self.places.clear()
         self._furnished = self.furnish(bundle, self._say_first)
@@ -130,8 +130,8 @@ class ProcessChild:
     def start(self, start: Start) -> None:
         if not self.started(start.attempt):
             self._write_attempt(start)
-            place_trained(self.paths.run / TRAINED, self.places.checkpoint)
-            self._unmodified.begin(start.resumed_step)
+            place_trained(f"{self.paths.run}/{TRAINED}", self.places.checkpoint)
+            self._unmodified.begin(start.resumed_step, empty=self.places.empty and self.spec.evaluation is None)
             env = command.environment(
                 self.assignment,
                 start,
@@ -145,7 +145,7 @@ class ProcessChild:
             if self.spec.container is not None:
                 argv = self._contained(argv, start, env)
             plain, secrets = command.apart(env, self._furnished.secrets)
-            trainer_process.write_order(self.paths, Order(start.attempt, argv, plain, str(self.paths.work)), secrets)
+            trainer_process.write_order(self.paths, Order(start.attempt, argv, plain, self.paths.work), secrets)
             self._attempt = start.attempt
         self._order(ORDER_START)
 
@@ -157,7 +157,7 @@ class ProcessChild:
         inherited = self.assignment.environ
         ours = {name for name, value in env.items() if name not in inherited or inherited[name] != value}
         asked = {*start.env, *self._furnished.secrets, *self._furnished.env, MARK}
-        seen = [self.trainer_root, self.paths.path.parents[3] / "cache" / "datasets", *map(Path, self.spec.links)]
+        seen = [Path(self.trainer_root), self.paths.user_dir / "cache" / "datasets", *map(Path, self.spec.links)]
         secrets = command.apart(env, self._furnished.secrets)[1]
         return contained(self.spec.container, self.assignment, self.paths, argv, ours | asked, seen, secrets)
 
@@ -178,7 +178,7 @@ class ProcessChild:
             "pause": drill.pauses.get(str(start.attempt), "") if drill is not None else "",
             "machine_life_seconds": start.machine_life_seconds,
         }
-        files.put_json(self.paths.run / "attempt.json", document)
+        files.put_json(f"{self.paths.run}/attempt.json", document)
 
     def started(self, attempt: int) -> bool:
         return self._attempt == attempt
@@ -196,9 +196,9 @@ class ProcessChild:
 
     def tell(self, notice: Notice) -> None:
         leave_by = self.clock.monotonic() + notice.seconds
-        files.put_json(self.paths.run / "notice.json", {"reason": notice.reason.value, "leave_by_monotonic": leave_by})
+        files.put_json(f"{self.paths.run}/notice.json", {"reason": notice.reason.value, "leave_by_monotonic": leave_by})
         # Where the library's loop runs it leaves by itself, at its next boundary and not in the middle of a step.
-        if not self._termed and not (self.paths.run / "loop").exists():
+        if not self._termed and not os.path.exists(f"{self.paths.run}/loop"):
             self._termed = True
             self._order(ORDER_TERM)
 
@@ -255,7 +255,7 @@ class ProcessChild:
 
     def _say_first(self, text: str) -> None:
         """While the machine is furnished: there is no trainer yet, and no log that it could have removed."""
-        files.create(self.paths.spool / SPOOL_LOG)
+        files.create(f"{self.paths.spool}/{SPOOL_LOG}")
         self.say(text)
 
     def say(self, text: str) -> None:
@@ -266,7 +266,9 @@ class ProcessChild:
         found = tree.scan(self.places.output, within=self.paths.path)
         if self.paths.vanished():
             raise SystemExit(1)  # the outputs with it: a job without them would succeed
-        taken = [DiskFile(f"output/{path}", self.places.output / path, seen) for path, seen in sorted(found.items())]
+        taken = [
+            DiskFile(f"output/{path}", f"{self.places.output}/{path}", seen) for path, seen in sorted(found.items())
+        ]
         return Saved(0, self.step() or 0, complete=True, files=tuple(taken))
 
     def _processes(self) -> list[int]:
@@ -296,7 +298,7 @@ class ProcessChild:
     def paused(self) -> str:
         if self.spec.drill is None:
             return ""
-        document = files.read_json(self.paths.run / "paused")
+        document = files.read_json(f"{self.paths.run}/paused")
         return str(document.get("at", "")) if isinstance(document, dict) else ""
 
     def stream_bytes(self, stream: str) -> int:
@@ -338,7 +340,7 @@ class ProcessChild:
         return float(document["leave_by_monotonic"]) - self.clock.monotonic()
 
     def timings(self) -> Mapping[str, float]:
-        document = files.read_json(self.paths.run / "timings.json")
+        document = files.read_json(f"{self.paths.run}/timings.json")
         if not isinstance(document, dict):
             return {}
         return {str(name): float(value) for name, value in document.items() if isinstance(value, int | float)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection
-from pathlib import Path
 
 from outlast.folder.sound import legal_path
 from outlast.machine.disk_file import Seen
@@ -19,7 +18,7 @@ LIBRARYS_OWN = (".saving-", ".removing-")
 
 
 def scan(
-    root: Path, *, within: Path | None = None, without: Collection[Path] = (), unreadable: set[str] | None = None
+    root: str, *, within: str = "", without: Collection[str] = (), unreadable: set[str] | None = None
 ) -> dict[str, Seen]:
     """Path relative to `root`, with `/` between its parts -> what the file system says.
 
@@ -28,14 +27,20 @@ def scan(
     """
     refused: set[str] = set() if unreadable is None else unreadable
     found: dict[str, Seen] = {}
-    if within is not None and not lies_in(root, within):
+    if within and not lies_in(root, within):
         return found
-    _scan(str(root), "", str(root), found, {str(path) for path in without}, refused, 0)
+    _scan(root, "", root, found, without, refused, 0)
     return found
 
 
 def _scan(
-    directory: str, prefix: str, root: str, found: dict[str, Seen], without: set[str], refused: set[str], depth: int
+    directory: str,
+    prefix: str,
+    root: str,
+    found: dict[str, Seen],
+    without: Collection[str],
+    refused: set[str],
+    depth: int,
 ) -> None:
     if depth > DEPTH_MAX or directory in without:
         return
@@ -64,9 +69,9 @@ def _scan(
             continue  # gone in between, or a link that leads nowhere
 
 
-def lies_in(path: Path, within: Path) -> bool:
+def lies_in(path: str, within: str) -> bool:
     """Wherever links lead."""
-    if _is_plainly_below(str(path), str(within)):
+    if _is_plainly_below(path, within):
         return True
     return (os.path.realpath(path) + os.sep).startswith(os.path.realpath(within) + os.sep)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
 
 from outlast.agent.child import Saved
 from outlast.clock import Clock
@@ -40,7 +39,7 @@ class Memory:
 
 
 class Unmodified:
-    def __init__(self, settling: Settling, memory: Path, clock: Clock) -> None:
+    def __init__(self, settling: Settling, memory: str, clock: Clock) -> None:
         self.settling = settling
         self.clock = clock
         self._path = memory
@@ -49,9 +48,10 @@ class Unmodified:
         self._ready: Saved | None = None
         self._saved_at = 0.0
 
-    def begin(self, resumed_step: int | None) -> None:
-        """What was restored is no save of this attempt."""
-        quiet = Quiet({path: (seen, False) for path, seen in self.settling.scan().items()})
+    def begin(self, resumed_step: int | None, *, empty: bool = False) -> None:
+        """What was restored is no save of this attempt. `empty`: it is known that nothing is there."""
+        scanned = {} if empty else self.settling.scan()
+        quiet = Quiet({path: (seen, False) for path, seen in scanned.items()})
         memory = Memory(0, resumed_step, _digest(quiet, "checkpoint/"), _digest(quiet, "output/"))
         if memory != self.memory:
             self._remember(memory)
@@ -118,4 +118,6 @@ def number_in(paths: Iterable[str]) -> int:
 
 
 def _digest(quiet: Quiet, root: str) -> str:
+    if not quiet.files:
+        return EMPTY
     return hashlib.sha256(repr(quiet.part(root)).encode()).hexdigest()

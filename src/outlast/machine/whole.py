@@ -6,7 +6,6 @@ import json
 import os
 import re
 import struct
-from pathlib import Path
 
 from outlast.dataclass import dataclass
 
@@ -25,22 +24,23 @@ class Look:
     whole: bool = True
 
 
-def look(path: Path) -> Look:
+def look(path: str) -> Look:
     try:
+        suffix = os.path.splitext(path)[1]
         with open(path, "rb") as file:
             begin = file.read(64)
             size = os.fstat(file.fileno()).st_size
             if begin.startswith(b"PK\x03\x04"):
                 return Look("zip", _zip_whole(path))
-            if path.suffix == ".safetensors":
+            if suffix == ".safetensors":
                 return Look("safetensors", _safetensors_whole(path, size))
-            if path.suffix == ".json" and size <= JSON_BYTES_MAX:
+            if suffix == ".json" and size <= JSON_BYTES_MAX:
                 return Look("json", _json_whole(begin + file.read()))
             if begin.startswith(b"\x93NUMPY"):
                 return Look("npy", _npy_whole(begin + file.read(65536), size))
             if begin.startswith(b"\x89HDF\r\n\x1a\n"):
                 return Look("hdf5", _hdf5_whole(begin, size))
-            if path.suffix in (".pkl", ".pickle") and begin.startswith(b"\x80"):
+            if suffix in (".pkl", ".pickle") and begin.startswith(b"\x80"):
                 file.seek(-1, os.SEEK_END)
                 return Look("pickle", file.read(1) == b".")
     except OSError:
@@ -48,7 +48,7 @@ def look(path: Path) -> Look:
     return Look("")
 
 
-def _zip_whole(path: Path) -> bool:
+def _zip_whole(path: str) -> bool:
     """.pt, .npz, .keras, .zip: the directory at the end, and the checksum of every member."""
     import zipfile
     import zlib
@@ -62,7 +62,7 @@ def _zip_whole(path: Path) -> bool:
         return True  # encrypted, or packed in a way that we cannot read: its directory is there
 
 
-def _safetensors_whole(path: Path, size: int) -> bool:
+def _safetensors_whole(path: str, size: int) -> bool:
     with open(path, "rb") as file:
         prefix = file.read(8)
         if len(prefix) < 8:

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 
-def read_plain(path: Path, bytes_max: int) -> bytes:
+def read_plain(path: str | os.PathLike[str], bytes_max: int) -> bytes:
     """`OSError` for what is no regular file, or larger."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

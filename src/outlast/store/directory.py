@@ -54,10 +54,8 @@ class DirectoryStore(OneByOne):
     def get(self, key: str) -> Stored:
         path = self._path(key)
         try:
-            if not self._generations.known(path) and (plain := read_file(path)) is not None:
-                return Stored(plain[0], plain[1].st_mtime_ns)
             raw, generation = self._generations.read(path)
-            if generation == 0 and (plain := read_file(path + DISPLACED)) is not None:
+            if generation == 0 and (plain := read_file(path) or read_file(path + DISPLACED)) is not None:
                 return Stored(plain[0], plain[1].st_mtime_ns)
         except OSError as error:
             raise translated(error, "read", path) from error
@@ -174,7 +172,7 @@ class DirectoryStore(OneByOne):
                 raise PreconditionFailed(key)
             if if_generation is not None:
                 self._append(key, path, if_generation, DELETED)
-            elif not self._generations.known(path) and self._files.remove(path):
+            elif self._files.remove(path):
                 self._directories.sync(os.path.dirname(path))
             else:
                 self._generations.bury(path)

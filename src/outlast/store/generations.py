@@ -38,13 +38,17 @@ class Generations:
         self._directories = directories
         self._hints: dict[str, int] = {}
 
-    def known(self, path: str) -> bool:
-        """Whether a generation was seen before."""
-        return path in self._hints
-
     def read(self, path: str) -> tuple[bytes, int]:
         """The newest one's raw content. `DELETED` if the object is gone; and 0 if there never was a generation."""
         low = self._hints.get(path, 0)
+        if low == 0:
+            # Most objects are written once, or never.
+            first = read_file(_name(path, 1))
+            if first is None and status_of(_name(path, 1)) is None:
+                return DELETED, 0
+            if first is not None and first[0] and size_of(_name(path, 2)) is None:
+                self._remember(path, 1)
+                return first[0], 1
         for _ in range(TRIES_MAX):
             newest = newest_of(path, low)
             found = read_file(_name(path, newest)) if newest else None

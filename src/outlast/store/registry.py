@@ -12,6 +12,10 @@ from outlast.store.store import Store
 
 _SCHEME = pattern(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
+HOME_NAME_BYTES_MAX = 255
+HOME_PATH_BYTES_MAX = 3000
+"""Of the 4,096 bytes that a path may have on Linux; the rest is for the longest keys."""
+
 
 def open_store(url: str) -> Store:
     """The store at `url`: a path (`/data/home`, `~/home`) or one of `SCHEMES`. A directory need not be there yet."""
@@ -58,7 +62,11 @@ def _open_path(path: str, url: str) -> Store:
 
     if not path or "\0" in path:
         raise UsageError(f"`{url!r}` does not name a directory", hint=f"a home is a directory or one of {_legal()}")
-    return DirectoryStore(os.path.expanduser(path))
+    root = os.path.abspath(os.path.expanduser(path))
+    longest = max(len(os.fsencode(name)) for name in root.split("/"))
+    if longest > HOME_NAME_BYTES_MAX or len(os.fsencode(root)) > HOME_PATH_BYTES_MAX:
+        raise UsageError(f"`{path[:60]}...` is too long for a home", hint="choose a directory with a shorter name")
+    return DirectoryStore(root)
 
 
 def _open_memory(url: str) -> Store:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from outlast.dataclass import dataclass
 from outlast.engines.engine import Capabilities, Engine, Launch, LaunchState
+from outlast.host.machine_dir import MachineDir
 from outlast.jobs.world import World
 from outlast.machine.boot import boot as boot_machine
 from outlast.store.mortal import Hook, Mortal
@@ -105,9 +106,9 @@ def seen(user_dir: Path) -> set[tuple[str, str]]:
     return {(operation, kind) for operation, kind in (line.split(" ", 1) for line in lines)}
 
 
-def boot(directory: Path) -> int:
+def boot(directory: str) -> int:
     """The machine's program, with a store that knows when to die."""
-    user_dir = directory.parents[3]
+    user_dir = MachineDir(directory).user_dir
     planned = json.loads((user_dir / PLAN).read_text())
     point = Point(**planned) if planned else None
     return boot_machine(directory, lambda url: _mortal(open_store(url), user_dir, point))

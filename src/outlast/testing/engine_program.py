@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.clock import SYSTEM
@@ -29,7 +28,7 @@ SECONDS_MAX = 120.0
 STRAY = "import time; time.sleep(120)"
 
 
-def boot(directory: Path, on_up: Callable[[], None] = lambda: None) -> int:
+def boot(directory: str, on_up: Callable[[], None] = lambda: None) -> int:
     paths = MachineDir(directory)
     told = paths.read_assignment()
     what, _, number = told.labels["do"].partition(":")
@@ -71,7 +70,7 @@ def _wait(paths: MachineDir, told: Assignment, *, leaves: bool) -> int:
         if any(store.list(go, limit=1)):
             _event(told, "done", os.getpid())
             return EXIT_AGENT_DONE
-        if not noticed and paths.notice.exists():
+        if not noticed and os.path.exists(paths.notice):
             noticed = True
             _event(told, "notice", os.getpid())
             if leaves:

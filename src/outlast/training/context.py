@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from outlast.errors import Damaged, Denied, OutlastError
+from outlast.errors import Damaged, Denied, OutlastError, UsageError
 from outlast.training.fielded import field, fielded
 from outlast.training.say import say_once
 
@@ -130,12 +130,17 @@ class Context:
 
     def kept(self) -> bool:
         """Whether anything is kept; says once if not."""
-        if self.run_dir is None:
+        if self.run_dir is None and not self.quiet:
             say_once(
                 "by hand",
                 "not in a job: nothing is kept or restored (OUTLAST_RUN_DIR=DIR keeps it there; `outlast run` makes a job)",
             )
         return self.run_dir is not None
+
+    def make_run_dir(self) -> None:
+        """In a job it is there."""
+        if self.run_dir is not None:
+            make_own(self.run_dir)
 
     def own(self) -> None:
         """Makes sure that only one process writes here. Released by the system with the process, not inherited by a fork."""
@@ -224,7 +229,8 @@ def in_worker_process() -> bool:
 def _read_context(environ: Any) -> Context:
     named = environ.get("OUTLAST_RUN_DIR", "")
     if not named:
-        return Context(None, None, Path(environ.get("OUTLAST_OUTPUT_DIR") or "output").absolute(), Attempt())
+        output = Path(environ.get("OUTLAST_OUTPUT_DIR") or "output").absolute()
+        return Context(None, None, output, _attempt_of({}, environ))
     run_dir = Path(named).absolute()
     _check_usable(run_dir, "OUTLAST_RUN_DIR")
     return context_in(run_dir, environ)
@@ -245,7 +251,7 @@ def _check_usable(run_dir: Path, name: str) -> None:
     if why:
         raise Denied(
             f"{name} is `{run_dir}`, and nothing can be kept there: {why}\n\n"
-            f"hint: name a directory of your own, or unset {name} to train without keeping anything"
+            f"hint: name a directory of your own, or leave {name} out to train without keeping anything"
         )
 
 
@@ -276,23 +282,40 @@ def _read_attempt(path: Path, environ: Any) -> Attempt:
     if not isinstance(record, dict):
         raise Damaged(f"`{path}` is not a JSON object")
     try:
-        return Attempt(
-            attempt=int(record.get("attempt") or 0),
-            rank=int(environ.get("RANK") or record.get("rank") or 0),
-            workers=int(environ.get("WORLD_SIZE") or record.get("workers") or 1),
-            together=int(environ.get("WORLD_SIZE") or 1) > int(record.get("workers") or 1),
-            steps_max=None if record.get("steps_max") is None else int(record["steps_max"]),
-            save_steps=None if record.get("save_steps") is None else max(1, int(record["save_steps"])),
-            pause=str(record.get("pause") or ""),
-            machine_life_seconds=record.get("machine_life_seconds"),
-            allow_changed=bool(record.get("allow_changed")),
-            adopted=bool(record.get("adopted")),
-            continue_steps=bool(record.get("continue_steps")),
-            evaluation=bool(record.get("evaluation")),
-            by_agent=bool(record),
-        )
+        return _attempt_of(record, environ)
     except (TypeError, ValueError) as error:
         raise Damaged(f"`{path}` has a value of the wrong kind: {error}") from None
+
+
+def _attempt_of(record: dict[str, Any], environ: Any) -> Attempt:
+    """Started by hand there is no record, but there may be several workers (torchrun)."""
+    rank, workers = _number_in(environ, "RANK"), _number_in(environ, "WORLD_SIZE")
+    return Attempt(
+        attempt=int(record.get("attempt") or 0),
+        rank=int(record.get("rank") or 0) if rank is None else rank,
+        workers=workers or int(record.get("workers") or 1),
+        together=(workers or 1) > int(record.get("workers") or 1),
+        steps_max=None if record.get("steps_max") is None else int(record["steps_max"]),
+        save_steps=None if record.get("save_steps") is None else max(1, int(record["save_steps"])),
+        pause=str(record.get("pause") or ""),
+        machine_life_seconds=record.get("machine_life_seconds"),
+        allow_changed=bool(record.get("allow_changed")),
+        adopted=bool(record.get("adopted")),
+        continue_steps=bool(record.get("continue_steps")),
+        evaluation=bool(record.get("evaluation")),
+        by_agent=bool(record),
+    )
+
+
+def _number_in(environ: Any, name: str) -> int | None:
+    text = environ.get(name)
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise UsageError(
+            f"{name} is `{text}`, which is no number of a worker\n\nhint: unset it, or let torchrun set it"
+        )
+    return int(text)
 
 
 def scratch_dir(name: str) -> Path:

@@ -44,6 +44,7 @@ class Decoder:
     def __init__(self, tensors: TensorSource) -> None:
         self._tensors = tensors
         self._made: dict[str, Any] = {}  # arrays that were one before are one again
+        self._own: Exception | None = None  # raised by the script's own `load`: no fault of what was saved
 
     def decode(self, tree: Any, live: Any, path: str) -> Any:
         if isinstance(tree, list):
@@ -57,13 +58,15 @@ class Decoder:
         decoder = _DECODERS.get(tag) if isinstance(tag, str) else None
         if decoder is None:
             raise Malformed(f"{path}: the kind {tag!r} is unknown")
-        if tag in ("via", "state_dict"):
-            return decoder(self, tree, live, path)  # their errors are the script's own
         try:
             return decoder(self, tree, live, path)
-        except ImportError as error:
-            raise Mismatch(f"`{path}` needs `{error.name}`, which cannot be imported here") from error
-        except _WRONG as error:
+        except (ImportError, *_WRONG) as error:
+            if tag in ("via", "state_dict"):
+                self._own = error
+            if error is self._own:
+                raise
+            if isinstance(error, ImportError):
+                raise Mismatch(f"`{path}` needs `{error.name}`, which cannot be imported here") from error
             raise Malformed(f"{path}: {tag!r} is not well formed: {error}") from error
 
     def _decode_list(self, tree: list[Any], live: Any, path: str) -> list[Any]:
@@ -199,7 +202,7 @@ class Decoder:
         return bytearray(content)
 
     def _int(self, tree: dict[str, Any], live: Any, path: str) -> int:
-        return int(tree["v"])
+        return int(tree["v"], 0)
 
     def _torch(self, tree: dict[str, Any], live: Any, path: str) -> Any:
         torch = importlib.import_module("torch")

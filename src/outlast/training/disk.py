@@ -112,10 +112,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def damaged(path: Path, what: str) -> Damaged:
     folder = path.parent
-    return Damaged(
+    error = Damaged(
         f"the checkpoint is damaged: `{path}`: {what}\n\n"
         f"hint: move `{folder.name}` away to go on from the checkpoint before it, if there is one"
     )
+    error.hint = ""  # that of a home's records would stand below it
+    return error
 
 
 def check_file(path: Path, record: dict[str, Any]) -> None:

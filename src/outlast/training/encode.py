@@ -21,6 +21,9 @@ from outlast.training.fielded import fielded
 INTEGER_MAX = 2**53
 """Beyond it other readers of JSON lose digits."""
 
+DECIMAL_BITS_MAX = 10_000
+"""Beyond about 4,300 digits Python refuses to write a number in decimal."""
+
 HINT = (
     "a part may be an object with `state_dict` and `load_state_dict`, an array or tensor, a number, text, bytes, None, "
     "a random generator, or a dict, list or tuple of these;\nfor anything else: outlast.via(obj, save, load)"
@@ -79,7 +82,7 @@ class Encoder:
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return value if -INTEGER_MAX <= value <= INTEGER_MAX else {"$": "int", "v": str(value)}
+            return value if -INTEGER_MAX <= value <= INTEGER_MAX else {"$": "int", "v": _digits(value)}
         if kind is float:
             return value if math.isfinite(value) else {"$": "float", "v": struct.pack(">d", value).hex()}
         simple = self._encode_simple(value, kind)
@@ -205,6 +208,10 @@ _CONTAINERS: dict[type, str] = {
     set: "set",
     frozenset: "frozenset",
 }
+
+
+def _digits(value: int) -> str:
+    return str(value) if value.bit_length() <= DECIMAL_BITS_MAX else hex(value)
 
 
 def _is_plain(values: list[Any]) -> bool:

@@ -39,6 +39,8 @@ def flags_of(function: Callable[..., Any]) -> list[Flag]:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise TypeError(f"`{parameter}` of `{function.__name__}` cannot be a flag: use named parameters")
+        if parameter.name == "help":
+            raise TypeError(f"`help` of `{function.__name__}` cannot be a flag: `--help` tells about the others")
         required = parameter.default is parameter.empty
         default = None if required else parameter.default
         annotation = annotations.get(parameter.name, _guess(default))

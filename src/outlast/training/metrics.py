@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,9 @@ class Stream:
     torn: bool = False
     """The last line was cut short by a full disk: the next one begins on a line of its own."""
 
+    writing: Any = field(default_factory=threading.RLock)
+    """Several threads of a script may log; one that a signal interrupts may log in its handler."""
+
 
 def log(step: int | None = None, /, **metrics: Any) -> None:
     """Records numbers under names. `step`: the current step of the loop if not given.
@@ -53,7 +57,7 @@ def log(step: int | None = None, /, **metrics: Any) -> None:
 
 def _log(step: int | None, metrics: dict[str, Any]) -> None:
     here = context.current()
-    if here.run_dir is None or here.quiet or (context.in_worker_process() and not here.active):
+    if here.quiet or (context.in_worker_process() and not here.active) or not here.kept():
         return
     if step is None and "step" in metrics:
         step = metrics.pop("step")
@@ -139,13 +143,14 @@ def flush(here: Context, *, wait: bool = False) -> None:
     stream = here.metrics
     if stream is None:
         return
-    while stream.pending:
-        line = stream.pending[0]
-        waiting = [value for value in line.values.values() if isinstance(value, (_OnGpu, _InJax)) and not value.ready()]
-        if waiting and not wait and len(stream.pending) <= PENDING_MAX:
-            return
-        stream.pending.popleft()
-        _write(here, stream, line)
+    with stream.writing:
+        while stream.pending:
+            line = stream.pending[0]
+            waiting = [one for one in line.values.values() if isinstance(one, (_OnGpu, _InJax)) and not one.ready()]
+            if waiting and not wait and len(stream.pending) <= PENDING_MAX:
+                return
+            stream.pending.popleft()
+            _write(here, stream, line)
 
 
 def _write(here: Context, stream: Stream, line: Line) -> None:

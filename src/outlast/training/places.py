@@ -20,6 +20,7 @@ def output_dir() -> Path:
     if here.run_dir is None and "OUTLAST_OUTPUT_DIR" not in os.environ:
         context.make_own(here.output_dir)
     else:
+        here.make_run_dir()
         here.output_dir.mkdir(parents=True, exist_ok=True)
     return here.output_dir
 
@@ -28,6 +29,8 @@ def checkpoint_dir() -> Path:
     """The directory for a script's own checkpoints; it is there. By hand it is a new one that goes with the process."""
     here = context.current()
     here.own_checkpoints = True
+    if here.kept():
+        here.make_run_dir()
     if here.checkpoint_dir is None:
         here.checkpoint_dir = context.scratch_dir("checkpoint")
     here.arrive()
@@ -76,9 +79,11 @@ def config() -> dict[str, Any]:
     if not given.lstrip().startswith("{"):
         source = given
         try:
-            text = Path(given).read_text()
+            text = Path(given).read_text(encoding="utf-8")
         except OSError as error:
             raise NotFound(f"OUTLAST_CONFIG names `{given}`, which cannot be read: {error}") from None
+        except UnicodeDecodeError as error:
+            raise UsageError(f"`{source}` is no text: {error}") from None
     try:
         content = _read_toml(text, source) if source.endswith(".toml") else json.loads(text)
     except ValueError as error:

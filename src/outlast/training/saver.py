@@ -161,7 +161,8 @@ class Saver:
         self._begun_at = SYSTEM.monotonic()
         self.saved_step = save.step
         watched = self.unchanged.watched(save.plan.leaves)
-        self.unchanged.look(((leaf, leaf.library.raw(leaf.value)) for leaf in watched), save.step)
+        contents = ((leaf, leaf.library.raw(leaf.value)) for leaf in watched)
+        self.unchanged.look(contents, save.step, last=save.complete)
         self._write(save, saving.live_pieces(save.plan))
         stall = SYSTEM.monotonic() - begun_at
         self._seconds["saving"] += stall
@@ -188,7 +189,8 @@ class Saver:
         offsets = {leaf.name: offset for leaf, offset in zip(save.plan.leaves, save.plan.offsets, strict=True)}
         watched = self.unchanged.watched(save.plan.leaves)
         places = ((leaf, offsets[leaf.name]) for leaf in watched)
-        self.unchanged.look(((leaf, view[at : at + leaf.layout.nbytes]) for leaf, at in places), save.step)
+        contents = ((leaf, view[at : at + leaf.layout.nbytes]) for leaf, at in places)
+        self.unchanged.look(contents, save.step, last=save.complete)
         self._write(save, iter([view]))
         writing = SYSTEM.monotonic() - self._begun_at
         self._seconds["writing"] += writing

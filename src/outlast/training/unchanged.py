@@ -11,6 +11,9 @@ from outlast.training.say import say
 FIRST_LOOK_BYTES_MAX = 16 << 20
 """So much is looked at before the first step; the rest first in its first save, where it costs the training nothing."""
 
+STEPS_MIN = 10
+"""Fewer prove nothing: the first steps of a warm-up change little or nothing. At a loop's end they are all there is."""
+
 
 class Unchanged:
     """Compares checksums from save to save, until one array of a part has changed, or the part has been complained about."""
@@ -31,8 +34,8 @@ class Unchanged:
             if left >= 0:
                 self._seen[leaf.name] = (zlib.crc32(leaf.library.raw(leaf.value)), step)
 
-    def look(self, contents: Iterable[tuple[Leaf, memoryview]], step: int) -> None:
-        """At a save: all arrays that are watched, with their bytes."""
+    def look(self, contents: Iterable[tuple[Leaf, memoryview]], step: int, *, last: bool) -> None:
+        """At a save: all arrays that are watched, with their bytes. `last`: the loop is over."""
         same: dict[str, int] = {}
         for leaf, content in contents:
             part = part_of(leaf)
@@ -42,7 +45,7 @@ class Unchanged:
             before, since = self._seen.setdefault(leaf.name, (checksum, step))
             if before != checksum:
                 self._settled.add(part)
-            elif step > since:
+            elif step - since >= (1 if last else STEPS_MIN):
                 same[part] = max(same.get(part, 0), since)
         for part, since in same.items():
             if part not in self._settled:

@@ -48,14 +48,17 @@ class Books:
             files.remove(arrived)
             return None
         os.replace(arrived, self.paths.order(launch_id))
-        return self._read(launch_id)
+        return self._order(launch_id)
 
     def _read(self, launch_id: str) -> Order | None:
         """None: it has ended, or a power cut swallowed it, or it cannot be read and is ended for that."""
-        path = self.paths.order(launch_id)
         if self.paths.read_end(launch_id) is not None:
-            files.remove(path)
+            files.remove(self.paths.order(launch_id))
             return None
+        return self._order(launch_id)
+
+    def _order(self, launch_id: str) -> Order | None:
+        path = self.paths.order(launch_id)
         try:
             return read_order(path)
         except OutlastError as error:
@@ -73,7 +76,7 @@ class Books:
         """The end is written before the launch is removed: in between it is both, and the end counts."""
         self.paths.write_end(launch_id, end)
         files.remove(self.paths.order(launch_id))
-        files.remove(self.paths.stopped / launch_id)
+        files.remove(self.paths.wish(launch_id))
 
     def forget(self, now: float) -> None:
         """And what a `start` that was killed in the middle left in its place, which nobody will take up."""

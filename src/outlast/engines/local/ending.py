@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from pathlib import Path
+from fnmatch import fnmatch
 
 from outlast.clock import Clock
 from outlast.errors import OutlastError
@@ -47,11 +48,12 @@ def living(directory: MachineDir) -> list[Process]:
     return list({process.pid: process for process in [*found, *filter(None, map(Process.of, marked))]}.values())
 
 
-def _trainers(directory: MachineDir) -> list[Path]:
+def _trainers(directory: MachineDir) -> list[str]:
     try:
-        return list(directory.path.glob("trainer-*.pid.json"))
+        names = os.listdir(directory.path)
     except FileNotFoundError:
         return []  # it is being buried
+    return [f"{directory.path}/{name}" for name in names if fnmatch(name, "trainer-*.pid.json")]
 
 
 def _may_lead(process: Process) -> bool:

@@ -17,7 +17,7 @@ from outlast.engines.local import capacity, ending
 from outlast.engines.local.ailing import losses_words
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
-from outlast.errors import Denied, OutlastError, UsageError
+from outlast.errors import Denied, OutlastError, StoreFull, UsageError
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
@@ -80,8 +80,8 @@ class LocalEngine:
     def state(self, launch: Launch) -> LaunchState:
         check_id(launch.id)
         # In the direction in which a launch moves: it is in the next place before it leaves the one before.
-        arrived = self.paths.incoming_order(launch.id).exists()
-        taken = self.paths.order(launch.id).exists()
+        arrived = os.path.exists(self.paths.incoming_order(launch.id))
+        taken = os.path.exists(self.paths.order(launch.id))
         end = self.paths.read_end(launch.id)
         if end is not None:
             return end.state()
@@ -100,14 +100,14 @@ class LocalEngine:
             self.paths.create()
             if self.paths.read_end(launch.id) is not None:
                 return
-            files.put(self.paths.stopped / launch.id, b"", durable=True)
-            if not self._exists(launch.id):
+            files.put(self.paths.wish(launch.id), b"", durable=True)
+            if not self.paths.holds(launch.id):
                 return
             files.create(self.paths.incoming_stop(launch.id))
             self.bell.ring()
         give_up_at = self.clock.monotonic() + STOP_SECONDS
         look_seconds, look_seconds_max = LOOK_SECONDS
-        while self._exists(launch.id) and self.paths.read_end(launch.id) is None:
+        while self.paths.holds(launch.id) and self.paths.read_end(launch.id) is None:
             if self.clock.monotonic() >= give_up_at:
                 self._stop_without_supervisor(launch)
                 return
@@ -166,11 +166,10 @@ class LocalEngine:
     def _known(self, launch_id: str) -> bool:
         """Started before, or stopped for ever."""
         return (
-            self._exists(launch_id) or self.paths.read_end(launch_id) is not None or self.paths.wished_away(launch_id)
+            self.paths.holds(launch_id)
+            or self.paths.read_end(launch_id) is not None
+            or self.paths.wished_away(launch_id)
         )
-
-    def _exists(self, launch_id: str) -> bool:
-        return self.paths.incoming_order(launch_id).exists() or self.paths.order(launch_id).exists()
 
     def _machines(self, launch: Launch) -> LaunchState:
         """By looking at the machines themselves: a dead one is never reported as running."""
@@ -183,14 +182,14 @@ class LocalEngine:
             if (process := directory.init_process()) is not None and process.alive()
         ]
         wanted = 1 if launch.independent else launch.workers
-        up = len(running) >= wanted and all(directory.up.exists() for directory in running)
+        up = len(running) >= wanted and all(os.path.exists(directory.up) for directory in running)
         return LaunchState(
             Condition.RUNNING if up else Condition.STARTING,
             why=next(
                 filter(None, (losses_words(directory, launch.job, self.clock.monotonic()) for directory in running)), ""
             ),
-            machines=tuple(f"{launch.id}-{directory.path.name}" for directory in running),
-            directories=tuple(str(directory.path) for directory in running),
+            machines=tuple(f"{launch.id}-{os.path.basename(directory.path)}" for directory in running),
+            directories=tuple(directory.path for directory in running),
         )
 
     def _why_not_taken(self) -> str:
@@ -227,8 +226,14 @@ def _told(path: Path, state: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = Denied if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else OutlastError
-        raise kind(
+        kinds = {
+            errno.EACCES: Denied,
+            errno.EPERM: Denied,
+            errno.EROFS: Denied,
+            errno.ENOSPC: StoreFull,
+            errno.EDQUOT: StoreFull,
+        }
+        raise kinds.get(error.errno or 0, OutlastError)(
             f"`{path}` cannot be written: {error.strerror}",
             state=state,
             hint="free some space there, or set OUTLAST_DIR to a directory that can be written",

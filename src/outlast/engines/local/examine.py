@@ -45,7 +45,7 @@ def _strays(paths: LocalDir, known: set[str]) -> list[int]:
 
 
 def _is_known(paths: LocalDir, known: set[str], launch_id: str) -> bool:
-    return launch_id in known or paths.order(launch_id).exists() or paths.incoming_order(launch_id).exists()
+    return launch_id in known or paths.holds(launch_id)
 
 
 def _names(path: Path, suffix: str) -> list[str]:

@@ -102,22 +102,36 @@ class LocalDir:
             except FileExistsError:
                 pass  # somebody else has just made it
 
-    def incoming_order(self, launch_id: str) -> Path:
-        return self.incoming / f"{launch_id}.json"
+    def incoming_order(self, launch_id: str) -> str:
+        return f"{self.incoming}/{launch_id}.json"
 
-    def incoming_stop(self, launch_id: str) -> Path:
-        return self.incoming / f"{launch_id}.stop"
+    def incoming_stop(self, launch_id: str) -> str:
+        return f"{self.incoming}/{launch_id}.stop"
 
-    def order(self, launch_id: str) -> Path:
-        return self.launches / f"{launch_id}.json"
+    def order(self, launch_id: str) -> str:
+        return f"{self.launches}/{launch_id}.json"
+
+    def holds(self, launch_id: str) -> bool:
+        """It has arrived, or was taken up, and is not over."""
+        return os.path.exists(self.incoming_order(launch_id)) or os.path.exists(self.order(launch_id))
+
+    def machines_of(self, launch_id: str) -> str:
+        return f"{self.machines}/{launch_id}"
+
+    def wish(self, launch_id: str) -> str:
+        """That ends it, and forbids it to begin."""
+        return f"{self.stopped}/{launch_id}"
+
+    def end(self, launch_id: str) -> str:
+        return f"{self.ended}/{launch_id}"
 
     def machine(self, launch_id: str, rank: int, boot: int) -> MachineDir:
-        return MachineDir(self.machines / launch_id / f"{rank}-{boot}")
+        return MachineDir(f"{self.machines_of(launch_id)}/{rank}-{boot}")
 
     def machine_dirs(self, launch_id: str) -> Iterator[tuple[int, int, MachineDir]]:
         """(rank, boot, directory) of all that are there, oldest boot first."""
-        path = self.machines / launch_id
-        if path.is_symlink():
+        path = self.machines_of(launch_id)
+        if os.path.islink(path):
             return  # whatever it leads to is none of ours
         try:
             names = os.listdir(path)
@@ -126,7 +140,7 @@ class LocalDir:
         found = sorted((int(name[1]), int(name[2])) for name in map(_MACHINE.fullmatch, names) if name)
         for rank, boot in found:
             directory = self.machine(launch_id, rank, boot)
-            if directory.path.is_dir() and not directory.path.is_symlink():
+            if os.path.isdir(directory.path) and not os.path.islink(directory.path):
                 yield rank, boot, directory
 
     def newest_machines(self, launch_id: str) -> dict[int, MachineDir]:
@@ -134,29 +148,29 @@ class LocalDir:
         return {rank: directory for rank, _, directory in self.machine_dirs(launch_id)}
 
     def read_end(self, launch_id: str) -> End | None:
-        data = files.read(self.ended / launch_id)
+        data = files.read(self.end(launch_id))
         if data is None:
             return None
-        return decode(End, data, str(self.ended / launch_id)) if data else End()
+        return decode(End, data, self.end(launch_id)) if data else End()
 
     def write_end(self, launch_id: str, end: End) -> None:
         if end == End():
-            files.create(self.ended / launch_id)
+            files.create(self.end(launch_id))
         else:
-            files.put(self.ended / launch_id, encode(end))
+            files.put(self.end(launch_id), encode(end))
 
     def wished_away(self, launch_id: str) -> bool:
-        return (self.stopped / launch_id).exists()
+        return os.path.exists(self.wish(launch_id))
 
 
 def encode_order(order: Order) -> bytes:
     return encode(order)
 
 
-def read_order(path: Path) -> Order | None:
+def read_order(path: str) -> Order | None:
     """None: it is not there. `Damaged`: it is not what was written."""
     data = files.read(path)
-    return None if data is None else decode(Order, data, str(path))
+    return None if data is None else decode(Order, data, path)
 
 
 def is_id(text: str) -> bool:

@@ -21,7 +21,7 @@ def leftovers(user_dir: Path) -> Iterator[Leftover]:
     paths = LocalDir(user_dir / "local")
     lives = supervisor_lives(paths)
     for launch_id in _names(paths.machines):
-        known = not is_id(launch_id) or paths.incoming_order(launch_id).exists() or paths.order(launch_id).exists()
+        known = not is_id(launch_id) or paths.holds(launch_id)
         if known or (lives and paths.read_end(launch_id) is not None) or any(processes_of(paths, launch_id)):
             continue
         path = paths.machines / launch_id

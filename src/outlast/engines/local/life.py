@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 from outlast.clock import Clock
@@ -70,6 +71,9 @@ class Life:
         self.buried: list[int] = []
         """Processes that remove directories."""
 
+        self.moved_from = ""
+        """The launch, which is over, whose machine's directory has become that of this one's."""
+
         self._untidy = False
         """A machine of it died, and could not clear up after itself."""
 
@@ -84,7 +88,8 @@ class Life:
         # All directories before the first process: a successor that finds fewer knows that nothing has begun.
         try:
             for rank in new:
-                machines.prepare(self._directory(rank), rank.next)
+                before = self.machines.prepare(self._directory(rank), rank.next)
+                self.moved_from = os.path.basename(os.path.dirname(before.path)) if before is not None else ""
         except OSError as error:
             self.stop(End(Condition.BOOT_FAILED, f"no directory for its machine: {error}"))
             return
@@ -197,7 +202,7 @@ class Life:
 
     def _judge(self, rank: Rank, directory: MachineDir, lived_seconds: float) -> None:
         done = directory.left_done()
-        up = directory.up.exists()
+        up = os.path.exists(directory.up)
         if done is None:
             self._untidy = True
             rank.remains.append(directory)
@@ -226,7 +231,7 @@ class Life:
         rank.restart_at = None
         directory = self._directory(rank)
         try:
-            machines.prepare(directory, rank.next)
+            machines.make(directory, rank.next)
         except OSError as error:
             self._refused(rank, error)
             return
@@ -275,7 +280,7 @@ class Life:
         """Removes all that is left on disk, when it is over."""
         for _, _, directory in self.paths.machine_dirs(self.id) if self._untidy else ():
             self._bury(directory)
-        files.remove_tree(self.paths.machines / self.id)
+        files.remove_tree(self.paths.machines_of(self.id))
 
     def _bury(self, directory: MachineDir) -> None:
         pid = machines.bury(directory.path, self.paths.trash)

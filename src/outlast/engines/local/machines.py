@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from outlast.dataclass import dataclass, replace
+from outlast.engines.local.moving import may_move, move
 from outlast.host import files, system
 from outlast.host.machine_dir import Assignment, MachineDir
 from outlast.host.process import Process
@@ -17,7 +18,7 @@ from outlast.host.series import Follower, Leader, keep, pair
 
 LOG_TAIL_BYTES = 2000
 
-RunMachine = Callable[[Path, Follower], int]
+RunMachine = Callable[[str, Follower], int]
 """A machine's whole life, in the process that was forked for it; and then perhaps the next one's."""
 
 KEPT_FROM = 3
@@ -65,9 +66,13 @@ class Machine:
             self.watch = None
 
 
-def prepare(directory: MachineDir, assignment: Assignment) -> None:
-    directory.path.parent.mkdir(mode=0o700, exist_ok=True)
-    directory.path.mkdir(mode=0o700, exist_ok=True)
+def make(directory: MachineDir, assignment: Assignment) -> None:
+    """A new machine's, with what it is told."""
+    for path in (os.path.dirname(directory.path), directory.path):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass
     directory.write_assignment(assignment)
 
 
@@ -78,7 +83,19 @@ class Machines:
         self._run_machine = run_machine
         self._free: dict[int, Machine] = {}
 
+    def prepare(self, directory: MachineDir, assignment: Assignment) -> MachineDir | None:
+        """Makes its directory, or else answers the one, of a machine that has left, that has become it: with the processes for `start`."""
+        if self._free and assignment.workers == 1:
+            pid, before = self._free.popitem()
+            moved = may_move(before.assignment) and move(before.directory, directory, assignment)
+            self._free[pid] = replace(before, directory=directory) if moved else before
+            if moved:
+                return before.directory
+        make(directory, assignment)
+        return None
+
     def start(self, directory: MachineDir, assignment: Assignment, now: float) -> Machine:
+        """Its directory was prepared, right before it if it is alone."""
         while self._free:
             pid, before = self._free.popitem()
             assert before.leader is not None
@@ -87,6 +104,9 @@ class Machines:
                     before, directory=directory, assignment=assignment, born_at=now, series=before.series + 1
                 )
             before.leader.close()
+            if before.directory == directory:
+                for path in (directory.init, directory.agent):
+                    files.remove(path)  # they name who is gone
         leader, follower = pair()
         pid = os.fork()
         if pid == 0:
@@ -159,17 +179,18 @@ def log_tail(directory: MachineDir) -> str:
     return "\n".join(lines[-12:])
 
 
-def is_bulky(path: Path) -> bool:
+def is_bulky(path: str) -> bool:
     return not files.is_small([path])
 
 
-def bury(path: Path, trash: Path) -> int | None:
+def bury(path: str, trash: Path) -> int | None:
     """Removes a directory; a large one in a process of its own, whose number is returned."""
     if not is_bulky(path):
         files.remove_tree(path)
         return None
     trash.mkdir(mode=0o700, exist_ok=True)
-    resting = trash / f"{path.parent.name}-{path.name}"
+    parent, name = os.path.split(path)
+    resting = trash / f"{os.path.basename(parent)}-{name}"
     os.replace(path, resting)
     pid = os.fork()
     if pid != 0:

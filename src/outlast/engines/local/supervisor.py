@@ -60,7 +60,7 @@ class Supervisor:
         self.lives: dict[str, Life] = {}
         self._by_pid: dict[int, tuple[Life, Machine]] = {}
         self._brooms: set[int] = set()
-        self._graves: list[Life] = []
+        self._graves: dict[str, Life] = {}
         self._orphans_until = 0.0
         self._me = {**Process.me().document(), "version": VERSION, "said": said(os.environ)}
         self._told: dict[str, object] = {}
@@ -133,7 +133,7 @@ class Supervisor:
         """Machines without a launch."""
         for _, _, directory in self.paths.machine_dirs(launch_id):
             ending.end(directory, self.clock, CLEAN_SECONDS_MAX)
-        files.remove_tree(self.paths.machines / launch_id)
+        files.remove_tree(self.paths.machines_of(launch_id))
 
     # What comes.
 
@@ -161,7 +161,7 @@ class Supervisor:
     def _stop(self, launch_id: str) -> None:
         if launch_id in self.lives:
             self.lives[launch_id].stop(End())
-        elif self.queue.remove(launch_id) or not self.paths.incoming_order(launch_id).exists():
+        elif self.queue.remove(launch_id) or not os.path.exists(self.paths.incoming_order(launch_id)):
             self.books.close(launch_id, End())
 
     # What goes on.
@@ -177,6 +177,7 @@ class Supervisor:
             self.queue.remove(order.launch.id)
             life = Life(self.paths, order, self.machines, self.clock)
             life.begin(gpus)
+            self._graves.pop(life.moved_from, None)
             self._live(life)
             if not self._grow(life):
                 return
@@ -232,7 +233,7 @@ class Supervisor:
         if life.bulky():
             self._remove(life)
         else:
-            self._graves.append(life)
+            self._graves[life.id] = life
         if len(self._graves) > GRAVES_MAX:
             self._dig()
 
@@ -246,7 +247,7 @@ class Supervisor:
         Not all at once: machines that end meanwhile wait."""
         until = self.clock.monotonic() + DIG_SECONDS
         while self._graves and self.clock.monotonic() < until:
-            self._remove(self._graves.pop())
+            self._remove(self._graves.popitem()[1])
 
     def _remove(self, life: Life) -> None:
         life.bury()

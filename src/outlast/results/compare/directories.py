@@ -16,6 +16,8 @@ from outlast.results.compare.source import file_source
 PRESENCE = "presence"
 """The rule of a file that is on one side only."""
 
+IN_REFERENCE, IN_OTHER = "only in the reference", "only in the other"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -57,8 +59,7 @@ def compare_directories(
     files = []
     for path in chosen:
         if path not in right or path not in left:
-            only = "the reference" if path in left else "the other"
-            files.append(Compared(path, PRESENCE, f"only in {only}"))
+            files.append(Compared(path, PRESENCE, IN_REFERENCE if path in left else IN_OTHER))
         else:
             files.append(compare_files(path, file_source(left[path], path), file_source(right[path], path), tolerance))
     left_out = sorted((left.keys() | right.keys()) - set(chosen))

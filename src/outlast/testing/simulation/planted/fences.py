@@ -24,8 +24,8 @@ def _fenced_loops(original: Any, self: Any, fence: Fence, claim: Claim) -> None:
     return
 
 
-def _pass_as_new(original: Any, self: Fence, *, survivor: bool) -> Claim | Leave:
-    found: Claim | Leave = original(self, survivor=False)
+def _pass_as_new(original: Any, self: Fence, *, survivor: bool, head: HeadAt | None = None) -> Claim | Leave:
+    found: Claim | Leave = original(self, survivor=False, head=head)
     return found
 
 
@@ -81,9 +81,9 @@ def _old_wishes_too(self: Folder, launch: int) -> bool:
     return any("-stop-" in entry.key for entry in self.store.list(self.keys.requests))
 
 
-def _read_as_off(original: Any, self: Fence) -> HeadAt | Leave:
+def _read_as_off(original: Any, self: Fence, head: HeadAt | None) -> HeadAt | Leave:
     """A machine that finds its launch over powers off alone, and its group makes another one."""
-    found: HeadAt | Leave = original(self)
+    found: HeadAt | Leave = original(self, head)
     return Leave.OFF if found is Leave.DONE else found
 
 
@@ -124,19 +124,26 @@ def _begin_anonymously(original: Any, self: Fence, at: HeadAt) -> Claim | None:
     return begun
 
 
-def _launch_unchecked(self: Fence) -> HeadAt | Leave:
+def _launch_unchecked(self: Fence, head: HeadAt | None) -> HeadAt | Leave:
     """Whose launch it is makes no difference."""
     try:
-        at = self.folder.read_head()
+        at = head or self.folder.read_head()
     except KeyMissing:
         return Leave.DONE
     return Leave.DONE if at.head.state.final else at
 
 
-def _fence_unchecked(original: Any, self: Any) -> Fence | None:
-    head = self.folder.read_head().head
+def _look_unchecked(self: Any) -> HeadAt | None:
+    try:
+        at: HeadAt = self.folder.read_head()
+    except KeyMissing:
+        return None
+    return at
+
+
+def _fence_unchecked(original: Any, self: Any, head: Head) -> Fence:
     launch_id, self.launch_id = self.launch_id, head.launch_id
-    fence: Fence | None = original(self)
+    fence: Fence = original(self, head)
     self.launch_id = launch_id
     return fence
 
@@ -232,6 +239,7 @@ ALL = (
         "head is another launch's: leave",
         ISSUE,
         (Fence, "_read", _launch_unchecked),
+        (serve._Service, "_look", _look_unchecked),
         (serve._Service, "_fence", around(serve._Service._fence, _fence_unchecked)),
     ),
 )
