@@ -45,9 +45,8 @@ def be(paths: MachineDir, boot: Callable[[str], int], parent: int, follower: Fol
             if directory is None:
                 break
             paths = MachineDir(directory)
-            if not os.path.exists(
-                paths.agent
-            ):  # else it is the directory of the machine before, with this agent's name and log
+            if not os.path.exists(paths.agent):
+                # Else it is the directory of the machine before, with this agent's name and log.
                 redirect(paths.log)
                 _arrive(paths)
             code = boot(directory)
