@@ -46,7 +46,7 @@ class ResumeCommand(Command):
 @click.command("resume", cls=ResumeCommand, short_help="Go on with a job that ended before it was done.")
 @job_argument
 @click.option("--checkpoint", metavar="STEP", help="Go on from this checkpoint; from the last one if not said.")
-@click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")
+@click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS, and values of `@outlast.main`, differ from before.")
 @click.option("--max-run", type=MAX_RUN, metavar="DURATION", help="The most it may take from now on.")
 @click.option("--detach", is_flag=True, help="Return when it is started; it goes on by itself.")
 @click.option("--dry-run", is_flag=True, help="Print what would be made and what it would cost; make nothing.")
