@@ -41,6 +41,34 @@ def test_too_short_is_exit_code_2_and_not_survived(user: User) -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--compare", "total.txt", "--compare", "*.zip"], "`--compare *.zip` fits no file"),
+        (["--ignore", "*"], "`--ignore *` leaves no file to compare"),
+    ],
+)
+def test_a_drill_that_would_compare_nothing_is_refused_and_leaves_nothing(
+    user: User, option: list[str], words: str
+) -> None:
+    user.write("train.py", LOOP)
+    said = user.outlast("drill", *option, "--steps", "30", "train.py")
+    assert said.code == 2 and words in said.err and "`outputs/total.txt`" in said.err
+    assert "Kill" not in said.out and not [*(user.outlast_dir / "drills").iterdir()]
+
+
+def test_a_drill_whose_job_was_never_submitted_leaves_nothing(user: User) -> None:
+    assert user.outlast("drill", "nowhere.py").code == 3
+    assert not [*(user.outlast_dir / "drills").iterdir()]
+
+
+def test_a_job_is_drilled_with_other_arguments(user: User) -> None:
+    user.write("train.py", "import sys\n" + LOOP.replace("120", "int(sys.argv[1])"))
+    assert user.outlast("run", "--job-id", "mine", "train.py", "--", "5").code == 0
+    assert "too short to drill: 5 steps" in user.outlast("drill", "--like", "mine").err
+    assert "too short to drill: 4 steps" in user.outlast("drill", "--like", "mine", "--", "4").err
+
+
+@pytest.mark.parametrize(
     ("line", "words"),
     [
         (["drill"], "no target"),

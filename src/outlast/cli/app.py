@@ -132,6 +132,9 @@ class TargetCommand(Command):
     behind = False
     """Whether options of outlast may stand behind the target too."""
 
+    instead = ""
+    """The option that says what the target is, where none is typed."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args in (["--help"], ["-h"]):
             return super().parse_args(ctx, args)
@@ -142,7 +145,8 @@ class TargetCommand(Command):
             if isinstance(parameter, click.Option)
             for option in (*parameter.opts, *parameter.secondary_opts)
         }
-        ours, theirs = CommandLine(self.name, takes_value, ctx.token_normalize_func, behind=self.behind).split(args)
+        line = CommandLine(self.name, takes_value, ctx.token_normalize_func, behind=self.behind, instead=self.instead)
+        ours, theirs = line.split(args)
         ctx.params["args"] = tuple(theirs)
         return super().parse_args(ctx, ours)
 

@@ -19,6 +19,7 @@ SEED_MAX = 2**32 - 1
 
 class DrillCommand(TargetCommand):
     behind = True
+    instead = "--like"
 
 
 @click.command(
