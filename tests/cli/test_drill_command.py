@@ -40,6 +40,31 @@ def test_too_short_is_exit_code_2_and_not_survived(user: User) -> None:
     assert said.code == 2 and said.err.startswith("error: too short")
 
 
+WITH_INPUTS = """
+import pathlib
+import outlast
+size = outlast.config()["size"] * int((outlast.dataset("more") / "scale.txt").read_text())
+pathlib.Path("beside/is.here").read_text(), pathlib.Path("seen/is.here").read_text()
+for step in outlast.steps(size, outlast.State(total=0.0)):
+    pass
+"""
+
+
+def test_a_job_is_drilled_with_its_data_its_configuration_and_its_directories(user: User) -> None:
+    user.write("train.py", WITH_INPUTS)
+    for name in ("data/scale.txt", "beside/is.here", "elsewhere/seen/is.here"):
+        user.write(f"../{name}", "2")
+    around = ["--set", "size=4", "--dir", "../beside", "--link", "../elsewhere/seen"]
+    assert user.outlast("push", "../data", "numbers").code == 0
+    for job, data in (("by-name", "numbers"), ("by-path", "../data")):
+        submitted = user.outlast("run", "--job-id", job, *around, "--dataset", f"more={data}", "train.py")
+        assert submitted.code == 0, submitted.err + submitted.out
+        assert "too short to drill: 8 steps" in user.outlast("drill", "--like", job).err
+    assert "too short to drill: 10 steps" in user.outlast("drill", "--like", "by-name", "--set", "size=5").err
+    typed = user.outlast("drill", *around, "--dataset", "more=numbers", "train.py")
+    assert "too short to drill: 8 steps" in typed.err
+
+
 @pytest.mark.parametrize(
     ("option", "words"),
     [

@@ -12,7 +12,7 @@ from outlast.errors import OutlastError, UsageError
 from outlast.folder.folder import nonce
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_evidence import problems_of
-from outlast.jobs.drill_like import asked_like
+from outlast.jobs.drill_like import asked_like, with_inputs
 from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Plan, TooShort, check_kills, plan_kills
 from outlast.jobs.drill_probe import choose_steps
 from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner
@@ -59,6 +59,7 @@ def drill(
     prepared = prepare(
         world,
         asked,
+        like=like,
         steps=steps,
         seconds=seconds,
         kills=kills,
@@ -172,6 +173,7 @@ def prepare(
     world: World,
     asked: Asked,
     *,
+    like: str | None = None,
     kills: int = KILLS_DEFAULT,
     steps: int | None = None,
     seconds: float | None = None,
@@ -191,9 +193,10 @@ def prepare(
         )
     directory = _new_directory(world, asked)
     name = asked.name or name_of_target(asked.target)
-    asked = replace(asked, home=str(directory / "home"), name=name, job_id=None, notify=())
-    runner = Runner(world, asked, report, notice_seconds, on_progress)
     try:
+        asked = with_inputs(world, asked, like, directory)
+        asked = replace(asked, home=str(directory / "home"), name=name, job_id=None, notify=())
+        runner = Runner(world, asked, report, notice_seconds, on_progress)
         steps = choose_steps(runner, seconds, kills) if seconds is not None else steps
         prepared = Prepared(runner, directory, _run_reference(runner, steps), steps, compared)
         prepared.check_compared()
