@@ -321,6 +321,12 @@ train()
 """
 
 
+def test_arguments_of_the_script_without_the_dashes_are_told_where_they_stand(user: User) -> None:
+    said = user.outlast("resume", "mine", "--lr", "2")
+    assert said.code == 2 and "no such option `--lr`" in said.err
+    assert "`outlast resume JOB -- ARGS --allow-changed`" in said.err
+
+
 def test_values_that_changed_behind_the_same_arguments_must_be_allowed(user: User) -> None:
     default = user.write("lr.txt", "1")
     user.write("train.py", OTHER_DEFAULT.format(path=str(default)))

@@ -29,6 +29,8 @@ CELLS_NAMED_MAX = 10
 class ResumeCommand(Command):
     """`[JOB] [OPTIONS] [-- ARGS]`; ARGS may end with `--allow-changed`, which is ours there too."""
 
+    theirs = f"arguments of the script stand behind `--`: `outlast resume JOB -- ARGS {ALLOW_CHANGED}`"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         theirs: tuple[str, ...] | None = None
         if "--" in args:
