@@ -292,6 +292,10 @@ class Editing(RuleBasedStateMachine):
             path.unlink()
 
     @rule()
+    def pack_elsewhere(self) -> None:
+        self.working.pack(store=MemoryStore("elsewhere"))
+
+    @rule()
     def lose_a_pack(self) -> None:
         for entry in list(self.working.store.list("packs/"))[:1]:
             self.working.store.delete(entry.key)
