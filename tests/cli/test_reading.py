@@ -339,6 +339,25 @@ def test_values_that_changed_behind_the_same_arguments_must_be_allowed(user: Use
     assert allowed.code == 0 and "note: --lr is 2.0, but this job has trained with 1.0" in allowed.out
 
 
+FAILS_AT = """
+import sys, outlast
+for step in outlast.steps(99, outlast.State(seen=0), save_steps=1):
+    if step == int(sys.argv[1]):
+        sys.exit(3)
+    with outlast.checkpoint(wait=True):
+        pass
+"""
+
+
+def test_a_job_that_went_back_to_an_older_checkpoint_says_where_it_goes_on(user: User) -> None:
+    user.write("train.py", FAILS_AT)
+    assert "goes on from step 5\n" in user.outlast("run", "--job-id", "mine", "train.py", "--", "5").err
+    assert "goes on from step 9\n" in user.outlast("resume", "mine", "--allow-changed", "--", "9").err
+    back = user.outlast("resume", "mine", "--checkpoint", "5", "--", "5", "--allow-changed")
+    assert "`outlast resume mine` goes on from step 5\n" in back.err
+    assert "`outlast resume mine` goes on from step 5\n" in user.outlast("show", "mine").out
+
+
 def test_a_job_that_succeeded_is_not_resumed(saved: User) -> None:
     said = saved.outlast("resume", "saved")
     assert said.code == 2 and "outlast run --from saved" in said.err

@@ -57,7 +57,7 @@ def resume_words(status: Status) -> str:
         return f"{doctor}; `outlast resume {status.job}` begins it then, with `--region REGION` elsewhere"
     if not status.checkpoints:
         return ""
-    step = max(one.step for one in status.checkpoints)
+    step = status.head.checkpoints[-1].step  # not the farthest: it may have gone back, to an older one
     return f"`outlast resume {status.job}{_limit_words(status)}` goes on from step {step:,}"
 
 
