@@ -365,6 +365,18 @@ def test_a_job_that_succeeded_is_not_resumed(saved: User) -> None:
     assert said.code == 2 and "`saved` has succeeded" in said.err
 
 
+@pytest.mark.parametrize("said", [["--cpus", "999"], ["--gpus", "64"], []])
+def test_a_resume_that_never_fits_leaves_the_job_as_it_ended(user: User, said: list[str]) -> None:
+    user.env["OUTLAST_LOCAL_CPUS"] = "3"
+    user.write("train.py", "import sys; sys.exit(3)")
+    assert user.outlast("run", "--job-id", "mine", "--cpus", "3", "train.py").code == 1
+    user.env["OUTLAST_LOCAL_CPUS"] = "2"
+    refused = user.outlast("resume", "mine", *said)
+    assert refused.code == 5 and "nothing was started" in refused.err
+    assert user.outlast("show", "mine", "--json").json["state"] == "failed"
+    assert user.outlast("resume", "mine", "--cpus", "2").code == 1
+
+
 def test_a_resume_that_is_only_planned_leaves_the_job_as_it_ended(user: User) -> None:
     user.write("train.py", "import sys; sys.exit(3)")
     assert user.outlast("run", "--job-id", "one", "train.py").code == 1
