@@ -34,7 +34,7 @@ def asked_like(world: World, asked: Asked, like: str | None) -> Asked:
 
 def with_inputs(world: World, asked: Asked, like: str | None, directory: Path) -> Asked:
     """A drill has a home of its own: what others are given by their home comes from paths of this computer."""
-    if like:
+    if like is not None:
         asked = _inputs_like(world, asked, find(world, like), directory)
     return replace(asked, datasets=tuple(_here(world, asked, text) for text in asked.datasets))
 
