@@ -91,6 +91,7 @@ def test_a_job_is_drilled_with_other_arguments(user: User) -> None:
     assert user.outlast("run", "--job-id", "mine", "train.py", "--", "5").code == 0
     assert "too short to drill: 5 steps" in user.outlast("drill", "--like", "mine").err
     assert "too short to drill: 4 steps" in user.outlast("drill", "--like", "mine", "--", "4").err
+    assert "too short to drill: 5 steps" in user.outlast("drill", "--like", "mine", cwd=user.root).err
 
 
 @pytest.mark.parametrize(
