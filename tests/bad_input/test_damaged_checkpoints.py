@@ -116,5 +116,6 @@ def test_a_damaged_checkpoint_is_not_given_to_another_job(owner: User, copy: Cop
     _flip(folder, -1)
     said = owner.outlast("run", "--detach", "--job-id", "heir", "--from", folder.name, "train.py", "--", "x", "0")
     assert said.code == 6 and "is not what was committed" in said.err
+    assert "job `heir` was not started" in said.err and f"`outlast checkpoints {folder.name} --verify`" in said.err
     assert not (owner.home / "jobs" / "heir" / "head.json~1").exists()
     assert_nothing_runs(owner)

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from outlast.bundle import crew, reading
 from outlast.bundle.memory import Memory, tree_name
 from outlast.errors import OutlastError
+from outlast.store.memory import MemoryStore
 from tests.bundle.working import Working
 
 
@@ -105,6 +106,15 @@ def test_what_a_filter_stores_elsewhere_ships_as_it_lies_in_the_working_director
     working.write("w.bin", "other weight")
     assert working.git("status", "--porcelain") == ""
     assert content(working, "w.bin") == b"other weight"
+
+
+def test_edits_go_on_from_a_listing_that_was_shipped_as_changes_and_then_forgotten(working: Working) -> None:
+    """As a drill in between forgets it, which has a home of its own, or another computer with the same home."""
+    for number in range(6):
+        working.write("a.py", f"{number}")
+        assert content(working) == f"{number}".encode()
+        elsewhere = MemoryStore("elsewhere")
+        assert working.unpacked(working.pack(store=elsewhere), elsewhere) == working.shipped()
 
 
 def test_another_branch_ships_its_own(working: Working) -> None:
@@ -280,6 +290,10 @@ class Editing(RuleBasedStateMachine):
     def lose_cache(self) -> None:
         for path in self.working.cache.rglob("*.tree"):
             path.unlink()
+
+    @rule()
+    def pack_elsewhere(self) -> None:
+        self.working.pack(store=MemoryStore("elsewhere"))
 
     @rule()
     def lose_a_pack(self) -> None:

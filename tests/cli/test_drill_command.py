@@ -40,6 +40,60 @@ def test_too_short_is_exit_code_2_and_not_survived(user: User) -> None:
     assert said.code == 2 and said.err.startswith("error: too short")
 
 
+WITH_INPUTS = """
+import pathlib
+import outlast
+size = outlast.config()["size"] * int((outlast.dataset("more") / "scale.txt").read_text())
+pathlib.Path("beside/is.here").read_text(), pathlib.Path("seen/is.here").read_text()
+for step in outlast.steps(size, outlast.State(total=0.0)):
+    pass
+"""
+
+
+def test_a_job_is_drilled_with_its_data_its_configuration_and_its_directories(user: User) -> None:
+    user.write("train.py", WITH_INPUTS)
+    for name in ("data/scale.txt", "beside/is.here", "elsewhere/seen/is.here"):
+        user.write(f"../{name}", "2")
+    around = ["--set", "size=4", "--dir", "../beside", "--link", "../elsewhere/seen"]
+    assert user.outlast("push", "../data", "numbers").code == 0
+    for job, data in (("by-name", "numbers"), ("by-path", "../data")):
+        submitted = user.outlast("run", "--job-id", job, *around, "--dataset", f"more={data}", "train.py")
+        assert submitted.code == 0, submitted.err + submitted.out
+        assert "too short to drill: 8 steps" in user.outlast("drill", "--like", job).err
+    assert "too short to drill: 10 steps" in user.outlast("drill", "--like", "by-name", "--set", "size=5").err
+    typed = user.outlast("drill", *around, "--dataset", "more=numbers", "train.py")
+    assert "too short to drill: 8 steps" in typed.err
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--compare", "total.txt", "--compare", "*.zip"], "`--compare *.zip` fits no file"),
+        (["--ignore", "*"], "`--ignore *` leaves no file to compare"),
+    ],
+)
+def test_a_drill_that_would_compare_nothing_is_refused_and_leaves_nothing(
+    user: User, option: list[str], words: str
+) -> None:
+    user.write("train.py", LOOP)
+    said = user.outlast("drill", *option, "--steps", "30", "train.py")
+    assert said.code == 2 and words in said.err and "`outputs/total.txt`" in said.err
+    assert "Kill" not in said.out and not [*(user.outlast_dir / "drills").iterdir()]
+
+
+def test_a_drill_whose_job_was_never_submitted_leaves_nothing(user: User) -> None:
+    assert user.outlast("drill", "nowhere.py").code == 3
+    assert not [*(user.outlast_dir / "drills").iterdir()]
+
+
+def test_a_job_is_drilled_with_other_arguments(user: User) -> None:
+    user.write("train.py", "import sys\n" + LOOP.replace("120", "int(sys.argv[1])"))
+    assert user.outlast("run", "--job-id", "mine", "train.py", "--", "5").code == 0
+    assert "too short to drill: 5 steps" in user.outlast("drill", "--like", "mine").err
+    assert "too short to drill: 4 steps" in user.outlast("drill", "--like", "mine", "--", "4").err
+    assert "too short to drill: 5 steps" in user.outlast("drill", "--like", "mine", cwd=user.root).err
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -8,6 +8,7 @@ import sys
 import click
 import pytest
 
+import outlast
 from outlast.cli.app import ALIASES, COMMANDS, GROUPS, build
 from outlast.cli.headings import HEADINGS, OPTIONS_MAX, sections
 from tests.cli.user import User
@@ -89,3 +90,9 @@ def test_the_version_is_printed(user: User) -> None:
 @pytest.mark.parametrize("command", ["../run", "../pages/run", "run\n", "é"])
 def test_no_name_reaches_outside_of_the_pages(user: User, command: str) -> None:
     assert user.outlast(command, "--help").code == 2
+
+
+def test_the_package_itself_is_the_program_too() -> None:
+    for module in ("outlast", "outlast.cli"):
+        done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout == f"outlast {outlast.__version__}\n", module

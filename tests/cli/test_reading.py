@@ -289,9 +289,92 @@ def test_resume_refuses_other_arguments_unless_they_are_allowed(user: User) -> N
     assert "['--lr', '2']" in user.outlast("resume", "mine").out
 
 
+def test_what_a_job_was_resumed_with_is_its_own_from_then_on(user: User) -> None:
+    user.write("train.py", "import sys; print(sys.argv[1:]); sys.exit(1)")
+    assert user.outlast("run", "--job-id", "mine", "train.py", "--", "--lr", "1").code == 1
+    assert "['--lr', '2']" in user.outlast("resume", "mine", "--", "--lr", "2", "--allow-changed").out
+    assert "['--lr', '2']" in user.outlast("resume", "mine", "--", "--lr", "2").out
+    refused = user.outlast("resume", "mine", "--", "--lr", "1")
+    assert refused.code == 2 and "was resumed with `--lr 2`, not with `--lr 1`" in refused.err
+    assert "['--lr', '1']" in user.outlast("resume", "mine", "--allow-changed", "--", "--lr", "1").out
+
+
+def test_a_refused_resume_is_answered_with_the_line_that_goes_on(user: User) -> None:
+    user.write("train.py", "import sys; sys.exit(1)")
+    assert user.outlast("run", "--job-id", "mine", "train.py", "--", "--lr", "1").code == 1
+    for args in (["--lr", "2 3"], ["--allow-changed", "--lr", "2 3"]):
+        refused = user.outlast("resume", "mine", "--", *args)
+        assert refused.code == 2 and "`outlast resume mine -- --lr '2 3' --allow-changed`" in refused.err
+
+
+OTHER_DEFAULT = """
+import pathlib, sys, outlast
+@outlast.main
+def train(size: int = 3, lr: float = float(pathlib.Path({path!r}).read_text())) -> None:
+    state = outlast.State(total=0.0)
+    for step in outlast.steps(3, state, save_steps=1):
+        state.total += lr
+        if step == 1 and lr == 1:
+            outlast.checkpoint(wait=True)
+            sys.exit(3)
+train()
+"""
+
+
+def test_arguments_of_the_script_without_the_dashes_are_told_where_they_stand(user: User) -> None:
+    said = user.outlast("resume", "mine", "--lr", "2")
+    assert said.code == 2 and "no such option `--lr`" in said.err
+    assert "`outlast resume JOB -- ARGS --allow-changed`" in said.err
+
+
+def test_values_that_changed_behind_the_same_arguments_must_be_allowed(user: User) -> None:
+    default = user.write("lr.txt", "1")
+    user.write("train.py", OTHER_DEFAULT.format(path=str(default)))
+    assert user.outlast("run", "--job-id", "mine", "train.py", "--", "--size", "4").code == 1
+    default.write_text("2")
+    for line in ([], ["--", "--size", "4"]):
+        refused = user.outlast("resume", "mine", *line)
+        assert refused.code == 1 and "--lr is 2.0, but this job has trained with 1.0" in refused.out, line
+    allowed = user.outlast("resume", "mine", "--allow-changed")
+    assert allowed.code == 0 and "note: --lr is 2.0, but this job has trained with 1.0" in allowed.out
+
+
+FAILS_AT = """
+import sys, outlast
+for step in outlast.steps(99, outlast.State(seen=0), save_steps=1):
+    if step == int(sys.argv[1]):
+        sys.exit(3)
+    with outlast.checkpoint(wait=True):
+        pass
+"""
+
+
+def test_a_job_that_went_back_to_an_older_checkpoint_says_where_it_goes_on(user: User) -> None:
+    user.write("train.py", FAILS_AT)
+    assert "goes on from step 5\n" in user.outlast("run", "--job-id", "mine", "train.py", "--", "5").err
+    assert "goes on from step 9\n" in user.outlast("resume", "mine", "--allow-changed", "--", "9").err
+    back = user.outlast("resume", "mine", "--checkpoint", "5", "--", "5", "--allow-changed")
+    assert "`outlast resume mine` goes on from step 5\n" in back.err
+    assert "`outlast resume mine` goes on from step 5\n" in user.outlast("show", "mine").out
+
+
 def test_a_job_that_succeeded_is_not_resumed(saved: User) -> None:
     said = saved.outlast("resume", "saved")
     assert said.code == 2 and "outlast run --from saved" in said.err
+    said = saved.outlast("resume", "saved", "--", "--lr", "1")
+    assert said.code == 2 and "`saved` has succeeded" in said.err
+
+
+@pytest.mark.parametrize("said", [["--cpus", "999"], ["--gpus", "64"], []])
+def test_a_resume_that_never_fits_leaves_the_job_as_it_ended(user: User, said: list[str]) -> None:
+    user.env["OUTLAST_LOCAL_CPUS"] = "3"
+    user.write("train.py", "import sys; sys.exit(3)")
+    assert user.outlast("run", "--job-id", "mine", "--cpus", "3", "train.py").code == 1
+    user.env["OUTLAST_LOCAL_CPUS"] = "2"
+    refused = user.outlast("resume", "mine", *said)
+    assert refused.code == 5 and "nothing was started" in refused.err
+    assert user.outlast("show", "mine", "--json").json["state"] == "failed"
+    assert user.outlast("resume", "mine", "--cpus", "2").code == 1
 
 
 def test_a_resume_that_is_only_planned_leaves_the_job_as_it_ended(user: User) -> None:
@@ -422,3 +505,5 @@ def test_the_time_that_a_job_lay_stopped_is_no_time_lost(user: User) -> None:
     resumed = user.outlast("resume", "mine")
     assert resumed.code == 0 and "no time lost" in resumed.err
     assert user.outlast("show", "mine", "--json").json["goodput"]["waiting"] == 0
+    (took,) = re.findall(r"mine succeeded after ([^:]+):", resumed.err)
+    assert re.search(rf"^mine +succeeded .*, after {re.escape(took)}$", user.outlast("show", "mine").out, re.MULTILINE)

@@ -132,6 +132,23 @@ def test_short_d_before_anything_else_asks_for_detach(tokens: list[str], expecte
     assert right(tokens) == expected
 
 
+def test_short_d_before_a_directory_that_is_missing_asks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").touch()
+    with pytest.raises(UsageError, match="there is no directory `data`") as refused:
+        LINE.split(["-d", "data", "train.py"])
+    assert "did you mean `--detach`?" in refused.value.state
+    assert refused.value.hint == "`outlast run train.py`"
+
+
+@pytest.mark.parametrize("like", [["--like", "mine"], ["--like=mine"]])
+def test_arguments_need_no_target_where_an_option_says_what_it_is(like: list[str]) -> None:
+    line = CommandLine("drill", {"--like": True}, lambda name: name, instead="--like")
+    assert line.split([*like, "--", "--lr", "2"]) == (like, ["--lr", "2"])
+    with pytest.raises(UsageError, match="no target stands before"):
+        line.split(["--", "--lr", "2"])
+
+
 def test_unknown_options_before_the_target_are_left_to_the_parser() -> None:
     assert LINE.split(["--nmae", "x"])[0] == ["--nmae", "x"]
     assert LINE.split(["--detahc"])[0] == ["--detahc"]

@@ -95,6 +95,8 @@ def test_commands_that_do_not_exist_yet_are_not_pretended(user: User, command: s
         ("--resume-args", "--resume 'last", "quot"),
         ("--checkpoint-dir", "/etc", "inside the working directory"),
         ("--output-dir", "../out", "inside the working directory"),
+        ("--output-dir", "/etc", "such as `outputs`"),
+        ("--output-dir", ".", "inside the working directory"),
         ("--dir", "nowhere", "no such directory"),
         ("--home", "s3://bucket", "a home is"),
         ("--from", "no-such-job", "no job `no-such-job`"),
@@ -107,6 +109,12 @@ def test_a_wrong_value_is_answered_with_the_legal_ones(user: User, option: str, 
     assert said.err.startswith("error: ") and legal in said.err
     assert said.out == "" and "Traceback" not in said.err
     assert user.outlast("jobs", "--json").json == []
+
+
+def test_a_directory_of_the_script_that_is_typed_from_the_root_is_answered_with_its_name(user: User) -> None:
+    user.write("train.py", "")
+    said = user.outlast("run", "--checkpoint-dir", str(user.work / "runs" / "ck"), "train.py")
+    assert said.code == 2 and hint(said.err) == "`--checkpoint-dir runs/ck`"
 
 
 @pytest.mark.parametrize(

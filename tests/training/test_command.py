@@ -226,7 +226,9 @@ def test_resuming_with_other_values_is_refused_naming_both(tmp_path: Path, scrip
         "--rate is 0.2, but this job has trained with 0.1" in err
         and "--layers is 3 4, but this job has trained with 1" in err
     )
-    assert "Traceback" not in err and "hint:" in err and "step 2" in err
+    assert (
+        "Traceback" not in err and "hint:" in err and "step 2" in err and "`outlast resume JOB --allow-changed`" in err
+    )
     (run_dir / "attempt.json").write_text('{"attempt": 5, "allow_changed": true}')
     code, out, err = run_script(script, run_dir, "--rate", "0.2")
     assert code == 0 and json.loads(out)[0] == [2, 3, 4, 5] and "note: --rate is 0.2" in err

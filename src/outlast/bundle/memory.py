@@ -17,7 +17,7 @@ from outlast.bundle.tree import Marks, Tree, Watch
 from outlast.dataclass import dataclass
 from outlast.spec.plain_file import read_plain
 
-MAGIC = b"outlast cache 1\n"
+MAGIC = b"outlast cache 2\n"
 FILE_BYTES_MAX = 256 << 20
 PLACES_MAX = 300_000
 SHA256_LENGTH = 64

@@ -26,11 +26,16 @@ def _entry(store: Store, digest: str) -> Entry | None:
     return next((entry for entry in store.list(key, limit=1) if entry.key == key), None)
 
 
-def publish_whole(store: Store, contents: Contents, tree: Tree, digest: str) -> tuple[HomeState, int]:
-    """The listing is in the home, and all that it names; answers the bytes written. Its contents are there already."""
+def publish_whole(store: Store, contents: Contents, tree: Tree, digest: str) -> tuple[HomeState | None, int]:
+    """The listing is in the home, and all that it names; answers the bytes written. Its contents are there already.
+
+    No state: somebody else has written the same listing as changes to another one, and nothing can be written as changes to that.
+    """
     files = tree.files()
     packs = contents.packs_of(files.values())
     written_bytes = _put(store, contents, digest, encode_whole(files, contents.places))
+    if not written_bytes and read_parent(store, digest):
+        return None, 0
     return HomeState(store.url, digest, packs, {}, packs, contents.prunes.number), written_bytes
 
 

@@ -25,7 +25,7 @@ TIDIED_BYTES_MAX = 256 << 10
 """Changes whose contents lie in more packs have some of them, up to so many bytes, put together: unpacking reads every pack."""
 
 
-def ship_changes(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tuple[str, HomeState]:
+def ship_changes(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tuple[str, HomeState | None]:
     """The digest of the listing, which is in the home. Only the contents of known files have changed, and the state serves.
 
     What has not changed is in the home, so nothing need be known of it but its row.
@@ -53,7 +53,7 @@ def ship_changes(seen: Seen, store: Store, contents: Contents, memory: Memory) -
     return digest, state
 
 
-def ship_all(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tuple[str, HomeState]:
+def ship_all(seen: Seen, store: Store, contents: Contents, memory: Memory) -> tuple[str, HomeState | None]:
     """The same, whatever has changed and whatever the home has."""
     before = seen.before.tree.complete().files() if seen.before is not None else {}
     state = seen.before.state if seen.before is not None else None

@@ -96,6 +96,9 @@ class Group(click.Group):
 class Command(click.Command):
     """Options may be written with underscores or by their older names; the callback answers the exit code."""
 
+    theirs = ""
+    """Where options stand that are none of ours."""
+
     def __init__(self, *args: Any, aliases: dict[str, str] | None = None, **extra: Any) -> None:
         names = aliases or {}
         extra["context_settings"] = {
@@ -129,8 +132,12 @@ class Command(click.Command):
 class TargetCommand(Command):
     """`[OPTIONS] TARGET [-- ARGS]`: what stands behind `--` goes through untouched, as the parameter `args`."""
 
+    theirs = "options of the target itself stand behind it, after `--`"
     behind = False
     """Whether options of outlast may stand behind the target too."""
+
+    instead = ""
+    """The option that says what the target is, where none is typed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args in (["--help"], ["-h"]):
@@ -142,7 +149,8 @@ class TargetCommand(Command):
             if isinstance(parameter, click.Option)
             for option in (*parameter.opts, *parameter.secondary_opts)
         }
-        ours, theirs = CommandLine(self.name, takes_value, ctx.token_normalize_func, behind=self.behind).split(args)
+        line = CommandLine(self.name, takes_value, ctx.token_normalize_func, behind=self.behind, instead=self.instead)
+        ours, theirs = line.split(args)
         ctx.params["args"] = tuple(theirs)
         return super().parse_args(ctx, ours)
 
@@ -204,9 +212,7 @@ def _no_such_option(error: click.exceptions.NoSuchOption) -> UsageError:
         for option in parameter.opts
     ]
     guess = meant(near(error.option_name, known))
-    state = ""
-    if context is not None and isinstance(context.command, TargetCommand):
-        state = "options of the target itself stand behind it, after `--`"
+    state = context.command.theirs if context is not None and isinstance(context.command, Command) else ""
     return UsageError(f"no such option `{error.option_name}`", state=state, hint=guess or _help_hint(context))
 
 

@@ -12,6 +12,7 @@ from outlast.cli.options import DURATION, NUMBER, json_option, whole
 from outlast.cli.progress import shown_progress
 from outlast.cli.target_options import OLDER_NAMES, asked, machine_options
 from outlast.cli.terminal import put, put_json, say, shown
+from outlast.dataclass import replace
 from outlast.errors import UsageError
 
 SEED_MAX = 2**32 - 1
@@ -19,6 +20,7 @@ SEED_MAX = 2**32 - 1
 
 class DrillCommand(TargetCommand):
     behind = True
+    instead = "--like"
 
 
 @click.command(
@@ -58,11 +60,14 @@ def command(target: str, as_json: bool, **given: Any) -> int:
         name: given.pop(name)
         for name in ("kills", "seed", "steps", "seconds", "compare", "ignore", "tolerance", "like")
     }
+    request = asked(world, target, given)
+    if not target:
+        request = replace(request, directory=".")  # where that job was submitted, wherever this is typed
     progress = shown_progress()
     with progress as on_progress:
         result = drill(
             world,
-            asked(world, target, given),
+            request,
             report=lambda line: progress.above(lambda: say(shown(line)) if as_json else _put_at_once(line)),
             on_progress=on_progress,
             **chosen,

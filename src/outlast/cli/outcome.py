@@ -22,8 +22,7 @@ def end_line(status: Status, runs: str = "") -> str:
     state = paint(status.state, colour, sys.stderr) if colour else status.state
     if not status.final:
         return f"{status.job} is {state}"
-    # What is lost is a part of this: both count from where the first attempt began, and not while the job lay stopped.
-    seconds = status.goodput.total if status.head.attempts else ended_at(status) - status.launch.launched_at
+    seconds = took_seconds(status)
     code = exit_words(status)
     why = f" ({shown(status.why)})" if status.why and not _says_the_code_alone(status) else ""
     lost_seconds = status.goodput.lost + status.goodput.waiting
@@ -34,6 +33,11 @@ def end_line(status: Status, runs: str = "") -> str:
         runs or "nothing runs",
     ]
     return f"{status.job} {state}{code}{why} after {duration(seconds)}: {', '.join(facts)}"
+
+
+def took_seconds(status: Status) -> float:
+    """What is lost is a part of this: both count from where the first attempt began, and not while the job lay stopped."""
+    return status.goodput.total if status.head.attempts else ended_at(status) - status.launch.launched_at
 
 
 def exit_words(status: Status) -> str:
@@ -53,7 +57,7 @@ def resume_words(status: Status) -> str:
         return f"{doctor}; `outlast resume {status.job}` begins it then, with `--region REGION` elsewhere"
     if not status.checkpoints:
         return ""
-    step = max(one.step for one in status.checkpoints)
+    step = status.head.checkpoints[-1].step  # not the farthest: it may have gone back, to an older one
     return f"`outlast resume {status.job}{_limit_words(status)}` goes on from step {step:,}"
 
 

@@ -29,6 +29,8 @@ CELLS_NAMED_MAX = 10
 class ResumeCommand(Command):
     """`[JOB] [OPTIONS] [-- ARGS]`; ARGS may end with `--allow-changed`, which is ours there too."""
 
+    theirs = f"arguments of the script stand behind `--`: `outlast resume JOB -- ARGS {ALLOW_CHANGED}`"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         theirs: tuple[str, ...] | None = None
         if "--" in args:
@@ -46,7 +48,7 @@ class ResumeCommand(Command):
 @click.command("resume", cls=ResumeCommand, short_help="Go on with a job that ended before it was done.")
 @job_argument
 @click.option("--checkpoint", metavar="STEP", help="Go on from this checkpoint; from the last one if not said.")
-@click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS differ from those that it was submitted with.")
+@click.option(ALLOW_CHANGED, is_flag=True, help="Let ARGS, and values of `@outlast.main`, differ from before.")
 @click.option("--max-run", type=MAX_RUN, metavar="DURATION", help="The most it may take from now on.")
 @click.option("--detach", is_flag=True, help="Return when it is started; it goes on by itself.")
 @click.option("--dry-run", is_flag=True, help="Print what would be made and what it would cost; make nothing.")

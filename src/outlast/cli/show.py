@@ -16,7 +16,7 @@ from outlast.cli.links import print_links
 from outlast.cli.listing import COLOUR_OF_STATE
 from outlast.cli.machine_words import hourly_words, machine_words
 from outlast.cli.options import cell_argument, home_option, job_argument, json_option, whole
-from outlast.cli.outcome import exit_words, resume_words
+from outlast.cli.outcome import exit_words, resume_words, took_seconds
 from outlast.cli.pictures import print_metrics, print_timeline
 from outlast.cli.table import render
 from outlast.cli.terminal import paint, put, put_json, shown, width
@@ -251,7 +251,7 @@ def began_with(status: Status) -> str:
 
 def _since(status: Status) -> str:
     if status.head.ended_at is not None:
-        took = duration(status.head.ended_at - status.launch.launched_at)
+        took = duration(took_seconds(status))
         code = " early" if status.head.early else exit_words(status)
         return f"{code} {age(status.head.ended_at, status.now)}, after {took}"
     last = status.attempts[-1][1] if status.attempts else None

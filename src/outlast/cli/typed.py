@@ -46,13 +46,20 @@ class _NoDirectory(Exception):
 
 class CommandLine:
     """`takes_value`: every option by its normal name (`--name`, `-l`), and whether a value follows it. `behind`: options of outlast may
-    stand behind the target too."""
+    stand behind the target too. `instead`: an option that says what the target is."""
 
     def __init__(
-        self, command: str, takes_value: Mapping[str, bool], normalize: Callable[[str], str], *, behind: bool = False
+        self,
+        command: str,
+        takes_value: Mapping[str, bool],
+        normalize: Callable[[str], str],
+        *,
+        behind: bool = False,
+        instead: str = "",
     ) -> None:
         self._command = command
         self._behind = behind
+        self._instead = instead
         self._takes_value = takes_value
         self._normalize = normalize
 
@@ -77,7 +84,7 @@ class CommandLine:
             if self._behind and all(word.ours for word in words[target + 1 :]):
                 return _flat(words), args
             raise self._behind_target(words, target, args)
-        if target is None and args:
+        if target is None and args and not any(word.tokens[0].partition("=")[0] == self._instead for word in words):
             raise self._target_behind_dashes(words, args)
         return _flat(words), args
 
@@ -140,7 +147,9 @@ class CommandLine:
         hint = f"`{quoted(['outlast', self._command, *before, *right, *behind])}`"
         return UsageError(
             f"there is no directory `{problem.value}`",
-            state="" if alike else "without `-d`, what is shipped is the directory that you stand in",
+            state=""
+            if alike
+            else "`-d` is short for `--dir`: did you mean `--detach`? What is shipped without it is the directory that you stand in",
             hint=hint,
         )
 

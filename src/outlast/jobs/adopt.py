@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from outlast.dataclass import dataclass, replace
-from outlast.errors import KeyMissing, NotFound, UsageError
+from outlast.errors import Damaged, KeyMissing, NotFound, UsageError
 from outlast.folder.content import download, pinned, read_manifest, select
 from outlast.folder.folder import nonce
 from outlast.folder.records import Checkpoint, File, Head, Manifest, Part
@@ -80,8 +80,15 @@ def adopt(world: World, job: Job, spec: Spec) -> tuple[Checkpoint, ...]:
     except KeyMissing:
         choose = _choose(spec.from_checkpoint or "last")
         source = find(world, spec.from_job)
-        with pinned(source.folder, choose) as (original,):
-            manifest = copy_files(job, source, original, _checkpoint_files(original), NAME)
+        try:
+            with pinned(source.folder, choose) as (original,):
+                manifest = copy_files(job, source, original, _checkpoint_files(original), NAME)
+        except Damaged as error:
+            raise Damaged(
+                error.message,
+                state=f"job `{job.id}` was not started, nothing is being spent",
+                hint=f"`outlast checkpoints {source.id} --verify` tells which are whole, `--from {source.id}@STEP` begins with one",
+            ) from error
     return (
         Checkpoint(
             name=manifest.name,

@@ -54,6 +54,13 @@ def give(
     return tuple(_give(world, store, name, source, mode, directory, on_progress) for name, source in split)
 
 
+def pushed_as(store: Store, text: str, directory: Path) -> str:
+    """The digest of what was pushed under a name that is typed for `--dataset`; empty: a URL, or a path of this computer."""
+    _, source = _split(text, directory)
+    _check(source, directory)
+    return "" if is_url(source) or _is_local(source, directory) else _digest(store, source)
+
+
 def _split(text: str, directory: Path) -> tuple[str, str]:
     name, source = split_dataset(text)
     if name and os.path.lexists(directory / text):

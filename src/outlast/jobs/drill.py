@@ -12,16 +12,16 @@ from outlast.errors import OutlastError, UsageError
 from outlast.folder.folder import nonce
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_evidence import problems_of
-from outlast.jobs.drill_like import asked_like
+from outlast.jobs.drill_like import asked_like, with_inputs
 from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Plan, TooShort, check_kills, plan_kills
 from outlast.jobs.drill_probe import choose_steps
 from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner
 from outlast.jobs.drill_story import Story
-from outlast.jobs.drill_verdict import DrillResult, blame, tell
+from outlast.jobs.drill_verdict import DrillResult, blame, file_names, tell
 from outlast.jobs.plan import ENGINE_DEFAULT
 from outlast.jobs.pull import pull
 from outlast.jobs.world import World
-from outlast.results.compare.directories import Comparison, compare_directories
+from outlast.results.compare.directories import Comparison, compare_directories, unfit
 from outlast.spec.names import name_of_target
 from outlast.spec.progress import OnProgress, silent
 
@@ -59,6 +59,7 @@ def drill(
     prepared = prepare(
         world,
         asked,
+        like=like,
         steps=steps,
         seconds=seconds,
         kills=kills,
@@ -87,6 +88,15 @@ class Compared:
     compare: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     tolerance: float | None = None
+
+    def check(self, reference: Path) -> None:
+        """A pattern with a slip in it would compare nothing, and nothing is always the same."""
+        option, paths = unfit(reference, self.compare, self.ignore)
+        if option:
+            raise UsageError(
+                f"`{option}` {'fits no file' if option.startswith('--compare') else 'leaves no file to compare'}",
+                hint=f"there are {file_names(paths)}",
+            )
 
     def directories(self, reference: Path, other: Path) -> Comparison:
         return compare_directories(reference, other, compare=self.compare, ignore=self.ignore, tolerance=self.tolerance)
@@ -130,6 +140,10 @@ class Prepared:
         tell(result, comparison, report)
         return result
 
+    def check_compared(self) -> None:
+        if (self.compared.compare or self.compared.ignore) and self.reference.head.checkpoints:
+            self.compared.check(self._results(self.reference))
+
     def _results(self, story: Story) -> Path:
         """The final checkpoint and outputs of a job, in a directory of this drill."""
         directory = self.directory / story.job.id
@@ -159,6 +173,7 @@ def prepare(
     world: World,
     asked: Asked,
     *,
+    like: str | None = None,
     kills: int = KILLS_DEFAULT,
     steps: int | None = None,
     seconds: float | None = None,
@@ -178,13 +193,17 @@ def prepare(
         )
     directory = _new_directory(world, asked)
     name = asked.name or name_of_target(asked.target)
-    asked = replace(asked, home=str(directory / "home"), name=name, job_id=None, notify=())
-    runner = Runner(world, asked, report, notice_seconds, on_progress)
     try:
+        asked = with_inputs(world, asked, like, directory)
+        asked = replace(asked, home=str(directory / "home"), name=name, job_id=None, notify=())
+        runner = Runner(world, asked, report, notice_seconds, on_progress)
         steps = choose_steps(runner, seconds, kills) if seconds is not None else steps
-        return Prepared(runner, directory, _run_reference(runner, steps), steps, compared)
-    except UsageError:
-        _remove(world, directory)
+        prepared = Prepared(runner, directory, _run_reference(runner, steps), steps, compared)
+        prepared.check_compared()
+        return prepared
+    except OutlastError as error:
+        if isinstance(error, UsageError) or not (directory / "home" / "jobs").exists():
+            _remove(world, directory)
         raise
 
 

@@ -79,7 +79,7 @@ def blame(killed: Comparison, repeated: Comparison) -> list[Problem]:
         killed, repeated = _without_checkpoints(killed), _without_checkpoints(repeated)
     restless = {file.path for file in repeated.differences}
     if restless:
-        names = _names(sorted(restless))
+        names = file_names(sorted(restless))
         problems.append(
             Problem(
                 Wrong.NOT_DETERMINISTIC,
@@ -98,7 +98,7 @@ def blame(killed: Comparison, repeated: Comparison) -> list[Problem]:
                 Wrong.RESUMES_DIFFERENTLY,
                 f"{told}: {listed}{more}",
                 "save and restore all that the training depends on: model, optimiser, schedule, generators, position in the data",
-                brief=f"{told} {_names(sorted(file.path for file in unlike))}",
+                brief=f"{told} {file_names(sorted(file.path for file in unlike))}",
             )
         )
     return problems
@@ -127,7 +127,7 @@ def _other_last_step(one: int, other: int) -> Problem:
     )
 
 
-def _names(paths: list[str]) -> str:
+def file_names(paths: list[str]) -> str:
     named = ", ".join(f"`{path}`" for path in paths[:FILES_NAMED_MAX])
     return named if len(paths) <= FILES_NAMED_MAX else f"{named} and {len(paths) - FILES_NAMED_MAX} more"
 
@@ -165,4 +165,4 @@ def _tell_comparison(comparison: Comparison, report: Callable[[str], None]) -> N
     for file in [*notable, *quiet][: max(FILES_NAMED_MAX, len(notable))]:
         report(f"  {describe(file)}")
     if comparison.left_out:
-        report(f"  left out: {_names(list(comparison.left_out))}")
+        report(f"  left out: {file_names(list(comparison.left_out))}")

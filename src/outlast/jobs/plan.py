@@ -234,13 +234,20 @@ def _inside(path: str, option: str, directory: Path) -> str:
     if not path:
         return ""
     parts = Path(path).parts
+    such = f"`{option.removeprefix('--').removesuffix('-dir')}s`"
+    here = os.path.relpath(path, directory) if Path(path).is_absolute() else ".."
+    if here != "." and not here.startswith(".."):
+        raise UsageError(
+            f"`{option} {path}` is on this machine, and a job runs in a copy of its directory",
+            hint=f"`{option} {here}`",
+        )
     if Path(path).is_absolute() or ".." in parts or not parts or parts == (".",):
         raise UsageError(
             f"`{option} {path}` is not inside the working directory",
-            hint="name a directory below the one the script runs in, such as `checkpoints`",
+            hint=f"name a directory below the one the script runs in, such as {such}",
         )
     if not legal_path(f"checkpoint/{Path(path).as_posix()}"):
-        raise UsageError(f"`{option} {path[:60]}...` is too long", hint="name it shortly, such as `checkpoints`")
+        raise UsageError(f"`{option} {path[:60]}...` is too long", hint=f"name it shortly, such as {such}")
     for one in (directory / path, *(directory / path).parents):
         if one.is_relative_to(directory) and os.path.lexists(one) and not one.is_dir():
             raise UsageError(f"`{option} {path}`: `{one.relative_to(directory)}` is a file", hint="name a directory")

@@ -62,15 +62,10 @@ def resume(
         ) from None
 
 
-def _resume(world: World, job: Job, wanted: _Wanted, *, allow_changed: bool) -> None:
+def _resume(world: World, job: Job, asked: _Wanted, *, allow_changed: bool) -> None:
     spec = job.folder.read_spec()
     if spec.cells is not None:
-        _check_sweep(job, wanted)
-    if wanted.args is not None and wanted.args != spec.args and not allow_changed:
-        raise UsageError(
-            f"job `{job.id}` was submitted {_with(spec.args)}, not {_with(wanted.args)}",
-            hint="add `--allow-changed` to go on with other ones, or `outlast run --from` for a new job",
-        )
+        _check_sweep(job, asked)
     while True:
         at = job.folder.existing_head()
         if at.head.state is State.SUCCEEDED:
@@ -81,8 +76,9 @@ def _resume(world: World, job: Job, wanted: _Wanted, *, allow_changed: bool) -> 
                 if spec.cells is None
                 else "the same `outlast run --sweep` with `--rerun all` begins every cell anew",
             )
+        record = job.folder.read_launch(at.head.launch)
+        wanted = replace(asked, args=_new_args(job, spec, record, asked.args, allow_changed=allow_changed))
         if not at.head.state.final:
-            record = job.folder.read_launch(at.head.launch)
             if is_elsewhere(world, record) and is_silent(job, record, at.head):
                 # Its computer, when it wakes, finds the launch ended, and leaves.
                 ended = life.final(at.head, State.STOPPED, job.folder.store.now(), reason="its computer was silent")
@@ -112,6 +108,29 @@ def _check_sweep(job: Job, wanted: _Wanted) -> None:
             state="nothing was started, nothing is being spent",
             hint=f"`outlast resume {job.id}` goes on with each cell that failed or is missing",
         )
+
+
+def _new_args(
+    job: Job, spec: Spec, previous: LaunchRecord, args: tuple[str, ...] | None, *, allow_changed: bool
+) -> tuple[str, ...] | None:
+    """What the next launch's record is to say; None: the same as the last one's, which are the job's own by now.
+
+    With arguments in its launch's record a trainer may go on with other values than those in its checkpoint.
+    """
+    own = previous.args if previous.args is not None else spec.args
+    if spec.cells is not None:
+        return None
+    if allow_changed:
+        return own if args is None else args
+    if args is None or args == own:
+        return None
+    typed = [arg for arg in args if arg != "--allow-changed"]
+    raise UsageError(
+        f"job `{job.id}` was {'submitted' if previous.args is None else 'resumed'} {_with(own)}, not {_with(args)}",
+        state="nothing was started",
+        hint=f"`{shlex.join(['outlast', 'resume', job.id, '--', *typed, '--allow-changed'])}` goes on with other ones, "
+        f"`outlast run --from {job.id} ...` begins a new job",
+    )
 
 
 def _check_unchanged(world: World, job: Job, spec: Spec, head: Head, record: LaunchRecord, wanted: _Wanted) -> None:
@@ -160,6 +179,10 @@ def _relaunch(world: World, job: Job, spec: Spec, at: HeadAt, wanted: _Wanted) -
         )
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
     workers = workers_at(machine, previous) if spec.cells is None else again(job, spec, previous, machine, limit)
+    if not world.engine(on).capabilities.rents:
+        world.engine(on).check(
+            machine, workers=workers
+        )  # before head leaves its end: what never fits would wait for ever
     asked = replace(spec, machine=machine, max_cost_usd=limit, workers=workers)
     asked = asked if wanted.max_run_seconds is None else replace(asked, max_run_seconds=wanted.max_run_seconds)
     return relaunch(

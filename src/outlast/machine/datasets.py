@@ -57,7 +57,7 @@ class Datasets:
         env: dict[str, str] = {}
         for name, suffixes in variables(list(spec.datasets)).items():
             dataset = spec.datasets[name]
-            path = str(self._place(dataset)) if dataset.mode != "url" else ""
+            path = str(self.place(dataset)) if dataset.mode != "url" else ""
             for suffix in suffixes:
                 if path:
                     env[f"{VARIABLE}{suffix}"] = path
@@ -65,7 +65,8 @@ class Datasets:
                     env[f"{URL_VARIABLE}{suffix}"] = dataset.url
         return env
 
-    def _place(self, dataset: Dataset) -> Path:
+    def place(self, dataset: Dataset) -> Path:
+        """Where it lies on this machine, whole."""
         if dataset.digest:
             record = read_record(self._store, dataset.digest)
             fill = partial(unpack, self._store, record)

@@ -147,7 +147,8 @@ def refuse_changed(here: context.Context, values: dict[str, Any]) -> None:
     assert here.history.found is not None
     raise UsageError(
         "; ".join(lines) + f" (checkpoint of step {here.history.found.step})\n\n"
-        "hint: resume with the same values, or begin a new job from this one's checkpoint: `outlast run --from JOB`"
+        "hint: resume with the same values; `outlast resume JOB --allow-changed` goes on with these, and `outlast run --from JOB` "
+        "begins a new job from its checkpoint"
     )
 
 

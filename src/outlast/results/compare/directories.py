@@ -66,6 +66,16 @@ def compare_directories(
     return Comparison(tuple(files), tuple(left_out))
 
 
+def unfit(directory: Path, compare: Sequence[str], ignore: Sequence[str]) -> tuple[str, list[str]]:
+    """The option that leaves nothing to be compared (`--compare *.zip`), or nothing; and all files that there are."""
+    paths = [path for path, _ in _files(directory)]
+    for glob in compare:
+        if not any(_fits(path, glob) for path in paths):
+            return f"--compare {glob}", paths
+    everything = bool(paths) and not any(_chosen(path, compare, ignore) for path in paths)
+    return " ".join(f"--ignore {glob}" for glob in ignore) if everything else "", paths
+
+
 def describe(file: Compared) -> str:
     """One line: what was compared, how, and with what result."""
     how = "to the byte" if file.rule == BYTES and not file.difference else f"by {file.rule}"
