@@ -180,9 +180,8 @@ def _relaunch(world: World, job: Job, spec: Spec, at: HeadAt, wanted: _Wanted) -
     limit = max_cost_again(job.id, at.head, previous, machine, now, changes.get("max_cost_usd"))
     workers = workers_at(machine, previous) if spec.cells is None else again(job, spec, previous, machine, limit)
     if not world.engine(on).capabilities.rents:
-        world.engine(on).check(
-            machine, workers=workers
-        )  # before head leaves its end: what never fits would wait for ever
+        # Before head leaves its end: what never fits would wait for ever.
+        world.engine(on).check(machine, workers=workers)
     asked = replace(spec, machine=machine, max_cost_usd=limit, workers=workers)
     asked = asked if wanted.max_run_seconds is None else replace(asked, max_run_seconds=wanted.max_run_seconds)
     return relaunch(
