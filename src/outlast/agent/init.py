@@ -47,6 +47,9 @@ def run(directory: str, boot: Callable[[str], int], follower: Follower | None = 
     gc.disable()
     system.become_subreaper()
     system.name_process("outlast-init")
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     agent: Agent | None = None
     while True:
         paths = MachineDir(directory)
@@ -123,10 +126,7 @@ class Init:
         os.set_blocking(self._woken, False)
         os.set_blocking(self._wake, False)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._on_term)
-        for number in (signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
         self._poll = select.poll()
         self._poll.register(self._orders, select.POLLIN)
         self._poll.register(self._woken, select.POLLIN)

@@ -92,7 +92,7 @@ def launch_path(user_dir: Path, launch_id: str) -> Path:
 def forget_launch(user_dir: Path, launch_id: str) -> None:
     """What is gone is no error."""
     try:
-        os.unlink(user_dir / "secrets" / "launches" / f"{launch_id}.json")
+        os.unlink(f"{user_dir}/secrets/launches/{launch_id}.json")
     except (FileNotFoundError, NotADirectoryError):
         return
 

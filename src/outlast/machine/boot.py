@@ -92,9 +92,8 @@ def _trainer_root(cache: Path) -> str:
 def _boot(
     paths: MachineDir, told: Assignment, open_store: Callable[[str], Store], on_up: Callable[[Folder], None]
 ) -> int:
-    become(os.environ, told.environ)  # the supervisor may have been started from another shell, for another job
     random = SystemRandom()
-    folder = Folder(open_store(told.home), told.job, random)
+    folder = Folder(_store(told, open_store), told.job, random)
     if told.rented:
         from outlast.machine.complaint import complain
 
@@ -142,6 +141,18 @@ def _boot(
             _notifier(paths, told, folder, spec).tell_end()
         secrets.forget_launch(paths.user_dir, told.launch_id)
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
+
+
+_opened: list[tuple[object, Store]] = []
+
+
+def _store(told: Assignment, open_store: Callable[[str], Store]) -> Store:
+    """The one of the machine before in these processes, if it was told the same: with its connections, and what it has learnt."""
+    wanted = (told.home, told.environ, open_store)
+    if not _opened or _opened[0][0] != wanted:
+        become(os.environ, told.environ)  # the supervisor may have been started from another shell, for another job
+        _opened[:] = [(wanted, open_store(told.home))]
+    return _opened[0][1]
 
 
 def _be_up(paths: MachineDir) -> None:

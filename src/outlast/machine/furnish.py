@@ -65,7 +65,7 @@ class Furnisher:
         place_links(self.spec.links, self.paths.work)
         inputs = self._inputs(say)
         found = self.interpreter(say)
-        inputs = {**inputs, **furnish_trained(self.store, self.spec, Path(self.paths.run, TRAINED))}
+        inputs = {**inputs, **furnish_trained(self.store, self.spec, f"{self.paths.run}/{TRAINED}")}
         return Furnished(found.python, env={**found.env, **inputs}, paths=found.paths, secrets=self._secrets())
 
     def interpreter(self, say: Say) -> Interpreter:
@@ -105,8 +105,11 @@ class Furnisher:
 
     def _inputs(self, say: Say) -> Mapping[str, str]:
         """Datasets and configuration: the variables that lead to them."""
-        datasets = Datasets(self.store, self.user_dir / "cache", open_store, SYSTEM, say).environment(self.spec)
+        datasets = self._datasets(say) if self.spec.datasets else {}
         return {**datasets, **write_config(self.spec.config, datasets, self.paths.run)}
+
+    def _datasets(self, say: Say) -> Mapping[str, str]:
+        return Datasets(self.store, self.user_dir / "cache", open_store, SYSTEM, say).environment(self.spec)
 
     def _secrets(self) -> Mapping[str, str]:
         if not self.spec.secrets:

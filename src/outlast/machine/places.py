@@ -48,8 +48,10 @@ class Places:
     def make(self) -> None:
         """After the working directory has been filled: the bundle may bring them along."""
         for path in (self.checkpoint, self.output):
+            if os.path.isdir(path):
+                continue
             try:
-                os.makedirs(path, exist_ok=True)
+                os.makedirs(path)
             except (FileExistsError, NotADirectoryError):
                 raise UsageError(
                     f"`{os.path.relpath(path, self.paths.work)}` is a file of the bundle, no directory"

@@ -19,10 +19,11 @@ TRAINED = "trained"
 READ_ONLY = 0o444
 
 
-def furnish_trained(store: Store, spec: Spec, root: Path) -> dict[str, str]:
+def furnish_trained(store: Store, spec: Spec, directory: str) -> dict[str, str]:
     """The variables that lead to it; nothing where the job is no evaluation."""
     if spec.evaluation is None:
         return {}
+    root = Path(directory)
     folder = Folder(store, spec.job, SystemRandom())
     for name in ("checkpoint", "output"):
         (root / name).mkdir(parents=True)

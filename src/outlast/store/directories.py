@@ -50,19 +50,21 @@ class Directories:
                     unsynced[os.path.dirname(directory)] = None
         raise NotADirectoryError(errno.ENOTDIR, "something that is no directory is in the way", wanted[-1])
 
-    def check_way(self, path: str) -> None:
-        """`Damaged` if a directory between the root and `path` is a link: it would lead out of the home."""
+    def check_way(self, path: str) -> bool:
+        """`Damaged` if a directory between the root and `path` is a link: it would lead out of the home. False: one is not there, and so is
+        nothing of that name."""
         at = len(self._root)
         while (at := path.find("/", at + 1)) > 0:
             try:
                 status = os.lstat(path[:at])
             except (FileNotFoundError, NotADirectoryError):
-                return
+                return False
             if stat.S_ISLNK(status.st_mode):
                 raise Damaged(
                     f"`{path[:at]}` is a link: the directories of a home are its own",
                     hint="something else than outlast has changed this home; a home may be a link, what is in it may not",
                 )
+        return True
 
     def prune(self, directories: Iterable[str]) -> None:
         """Removes those that are empty, and what becomes empty above. A writer that needs one makes it again."""

@@ -52,7 +52,9 @@ class DirectoryStore(OneByOne):
         self._writes = itertools.count()
 
     def get(self, key: str) -> Stored:
-        path = self._path(key)
+        path, there = self._reach(key)
+        if not there:
+            raise KeyMissing(key)
         try:
             raw, generation = self._generations.read(path)
             if generation == 0 and (plain := read_file(path) or read_file(path + DISPLACED)) is not None:
@@ -124,8 +126,8 @@ class DirectoryStore(OneByOne):
         path = self._root
         try:
             for number, (key, data) in enumerate(objects):
-                path = self._path(key)
-                base = self._base(key, path, 0)
+                path, there = self._reach(key)
+                base = self._base(key, path, 0) if there else 0
                 if base is not None:
                     new.append((path, base, data + END))
                     numbers.append(number)
@@ -220,9 +222,11 @@ class DirectoryStore(OneByOne):
 
     def _list(self, prefix: str, after: str) -> Iterator[Entry]:
         try:
-            self._path(f"{prefix.rpartition('/')[0]}/x".lstrip("/"))
+            _, there = self._reach(f"{prefix.rpartition('/')[0]}/x".lstrip("/"))
         except ValueError:
             return  # no key begins like this
+        if not there:
+            return
         try:
             for key, seen in walk(self._root, prefix, after):
                 entry = _entry(key, self._path(key), seen)
@@ -232,12 +236,15 @@ class DirectoryStore(OneByOne):
             raise translated(error, "list", f"{self._root}/{prefix}") from error
 
     def _path(self, key: str) -> str:
+        return self._reach(key)[0]
+
+    def _reach(self, key: str) -> tuple[str, bool]:
+        """Its path, and whether all directories above it are there."""
         path = f"{self._root}/{path_of(key)}"
         try:
-            self._directories.check_way(path)
+            return path, self._directories.check_way(path)
         except OSError as error:
             raise translated(error, "reach", path) from error
-        return path
 
 
 def _entry(key: str, path: str, seen: int) -> Entry | None:
