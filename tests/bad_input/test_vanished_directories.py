@@ -37,8 +37,9 @@ def test_whoever_loses_his_directory_ends_with_all_that_he_started(user: User, t
     place.mkdir()
     user.write("train.py", DAEMON)
     assert user.outlast("run", "--detach", "train.py", "--", str(place)).code == 0
-    until((place / "trainer").exists, "the trainer")
-    pids = [int((place / name).read_text()) for name in ("trainer", "daemon")]
+    written = [place / name for name in ("trainer", "daemon")]
+    until(lambda: all(path.exists() and path.read_text() for path in written), "the trainer, and what it started")
+    pids = [int(path.read_text()) for path in written]
     while (tmp_path / gone).exists():
         shutil.rmtree(tmp_path / gone, ignore_errors=True)
     if gone == "outlast/local/machines":
