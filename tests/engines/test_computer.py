@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,3 +64,15 @@ def test_a_laptop_in_another_time_zone_finds_its_processes(monkeypatch: pytest.M
 def test_the_programs_of_the_system_are_found_where_the_path_does_not_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert system._ask("sh", "-c", "echo $PATH")[1].strip() == "/usr/bin:/bin:/usr/sbin:/sbin"
+
+
+def test_a_process_with_very_many_children_is_known_with_all_of_them() -> None:
+    """The kernel tells of them in pieces, none of which is full."""
+    program = "i=0; while [ $i -lt 1000 ]; do sleep 60 & i=$((i+1)); done; echo; wait"
+    with subprocess.Popen(["sh", "-c", program], stdout=subprocess.PIPE, start_new_session=True) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        try:
+            assert len(system.children(parent.pid)) == 1000
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)

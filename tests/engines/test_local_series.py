@@ -18,7 +18,7 @@ from outlast.engines.local.engine import LocalEngine
 from outlast.engines.local.machines import LINGER_SECONDS, Machine, Machines
 from outlast.engines.local.moving import move
 from outlast.host import files
-from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.host.machine_dir import ENTERED, Assignment, MachineDir
 from outlast.host.process import Process
 from outlast.host.series import pair
 from outlast.testing.engine_place import Place, alive, ended, running, until
@@ -232,6 +232,11 @@ def test_what_processes_have_said_is_not_the_next_machines(left: MachineDir) -> 
     after = MachineDir(left.path.replace("before", "after"))
     assert not move(left, after, told("after"))
     assert not os.listdir(Path(left.path).parents[1]), "another one is made"
+
+
+def test_a_directory_in_which_somebody_may_stand_is_not_the_next_machines(left: MachineDir) -> None:
+    Path(left.path, ENTERED).mkdir()
+    assert not move(left, MachineDir(left.path.replace("before", "after")), told("after"))
 
 
 def test_a_directory_that_is_gone_is_made(left: MachineDir, tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ from outlast.spec.record import decode, encode
 MARK = "OUTLAST_MACHINE"
 """In the environment of all that a trainer starts: by it a dead machine's processes are found."""
 
+ENTERED = "entered"
+"""In a machine's directory: who is there, one file for each. A machine that waits for people looks at it."""
+
 NOTICE_SECONDS_DEFAULT = 30.0
 """How long a machine has whose init is asked to end (SIGTERM) without a time: as on Google's Spot machines."""
 

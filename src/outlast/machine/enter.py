@@ -15,13 +15,10 @@ from typing import NoReturn
 
 from outlast.agent.trainer_process import read_order
 from outlast.host import files
-from outlast.host.machine_dir import MachineDir
+from outlast.host.machine_dir import ENTERED, MachineDir
 from outlast.host.process import Process
 
 SHELL = "/bin/bash"
-ENTERED = "entered"
-"""In a machine's directory: who is there, one file for each. A machine that waits for people looks at it."""
-
 WORKER = "OUTLAST_WORKER"
 KEPT = ("TERM", "LANG", "LC_ALL", "DISPLAY", "SSH_CONNECTION", "SSH_TTY", "COLORTERM")
 EXIT_NO_MACHINE = 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from outlast.host import files
-from outlast.host.machine_dir import Assignment, MachineDir
+from outlast.host.machine_dir import ENTERED, Assignment, MachineDir
 
 STAYS = frozenset(
     ("init.json", "agent.json", "orders", "tidings", "machine.log", "reserve", "work", "run", "spool", "taken")
@@ -45,9 +45,12 @@ def move(before: MachineDir, after: MachineDir, assignment: Assignment) -> bool:
 
 
 def _clear(directory: MachineDir) -> bool:
-    """Takes away all that was this machine's own; False: its processes have said something, which is not the next one's."""
+    """Takes away all that was this machine's own. False: its processes have said something, which is not the next one's, or somebody has
+    entered it, and may still stand in it."""
     with os.scandir(directory.path) as entries:
         for entry in entries:
+            if entry.name == ENTERED:
+                return False
             if entry.name not in STAYS:
                 files.remove(entry.path)
             elif entry.path == directory.log and entry.stat(follow_symlinks=False).st_size:
