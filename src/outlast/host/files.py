@@ -195,8 +195,8 @@ def sync_directory(path: AnyPath) -> None:
 
 
 def _temporary(path: AnyPath) -> str:
-    directory, name = os.path.split(path)
-    return os.path.join(directory, f".{name}.{os.getpid()}")
+    directory, slash, name = os.fspath(path).rpartition("/")
+    return f"{directory}{slash}.{name}.{os.getpid()}"
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -7,6 +7,7 @@ import enum
 import functools
 import json
 import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -222,6 +223,7 @@ class _Readers(dict[str, Reader]):
 def _dataclass_reader(kind: Any) -> Reader:
     hints = typing.get_type_hints(kind)
     readers = _Readers(hints)
+    own = {name: sys.intern(name) for name in hints}
 
     def read(value: Any, depth: int) -> Any:
         if not isinstance(value, dict):
@@ -240,7 +242,8 @@ def _dataclass_reader(kind: Any) -> Reader:
             # What was measured may be anything, in a mapping; a time, a limit or a price may not.
             if type(item) is float and not math.isfinite(item):
                 raise Wrong(f".{name} is {item}")
-            found[name] = item
+            # By the very text that is the parameter's name: Python compares others with all of them, one by one.
+            found[own[name]] = item
         try:
             return kind(**found)
         except TypeError as error:
