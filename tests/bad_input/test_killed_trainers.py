@@ -37,8 +37,8 @@ def test_a_trainer_killed_by_somebody_goes_on_from_its_checkpoint(user: User) ->
     user.outlast("run", "--detach", "--job-id", "hit", "train.py", "--", str(place))
     until((place / "here").exists, "step 12")
     until(lambda: bool(user.outlast("show", "--json").json["checkpoints"]), "a commit")
-    (place / "go").touch()
     os.kill(int((place / "pid").read_text()), signal.SIGKILL)
+    (place / "go").touch()
     until(lambda: user.outlast("show", "--json").json["state"] in ("succeeded", "failed"), "the end")
     shown = user.outlast("show", "--json").json
     assert shown["state"] == "succeeded" and shown["preemptions"] == 1
@@ -56,8 +56,8 @@ def test_a_shell_script_says_of_its_child_that_it_was_killed(user: User) -> None
     user.write("train.sh", f'python3 train.py "{place}"')
     user.outlast("run", "--detach", "--job-id", "hit", "train.sh", PATH=os.environ["PATH"])
     until((place / "here").exists, "step 12")
-    (place / "go").touch()
     os.kill(int((place / "pid").read_text()), signal.SIGKILL)
+    (place / "go").touch()
     until(lambda: user.outlast("show", "--json").json["state"] in ("succeeded", "failed"), "the end")
     shown = user.outlast("show", "--json").json
     assert (shown["state"], shown["attempt_list"][0]["cause"]) == ("succeeded", "killed")

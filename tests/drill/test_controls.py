@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from outlast.errors import OutlastError
+from outlast.folder.records import Checkpoint, Head
+from outlast.jobs import drill_runner
 from outlast.jobs.drill import drill
 from outlast.jobs.drill_plan import TooShort
 from outlast.jobs.drill_verdict import DrillResult, Wrong
@@ -23,6 +26,19 @@ def drilled(world: World, name: str, **options: Any) -> DrillResult:
     return drill(world, asked, seed=options.pop("seed", 1), **options)
 
 
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a file `JOB-SAVE` for each commit that a drill has seen: a script can wait for it."""
+    note = drill_runner._Run._note_commit
+
+    def tell(run: drill_runner._Run, head: Head, checkpoint: Checkpoint) -> None:
+        note(run, head, checkpoint)
+        (tmp_path / f"{run.job.id}-{checkpoint.step}").touch()
+
+    monkeypatch.setattr(drill_runner._Run, "_note_commit", tell)
+    return tmp_path
+
+
 def wrongs(result: DrillResult) -> set[Wrong]:
     assert not result.survived
     assert result.exit_code == 1
@@ -36,10 +52,10 @@ def test_a_script_that_ignores_its_checkpoint_is_refused_although_its_result_is_
     assert "began at zero although a checkpoint was there" in result.problems[0].words
 
 
-def test_a_script_that_writes_in_place_is_caught_with_a_torn_file(world: World) -> None:
-    # Its file is taken when it has been quiet for two seconds, so its saves lie further apart than that.
-    slow = ("--steps", "30", "--step-seconds", "0.3", "--save-steps", "10")
-    result = drilled(world, "writes_in_place.py", args=slow, kills=1)
+def test_a_script_that_writes_in_place_is_caught_with_a_torn_file(world: World, kept: Path) -> None:
+    # Its file is taken when it has been quiet for two seconds and somebody has looked, so it waits for that before it writes again.
+    given = ("--steps", "30", "--save-steps", "10", "--kept", str(kept))
+    result = drilled(world, "writes_in_place.py", args=given, kills=1)
     assert wrongs(result) == {Wrong.TORN}
     assert "`last.json` is written in place and was caught torn" in result.problems[0].words
 

@@ -121,6 +121,12 @@ def test_the_first_bytes_of_a_file_that_is_written_in_place_do_not_say_where_an_
     assert wrongs(gone_on, reference) == []
 
 
+def test_a_file_that_was_caught_empty_does_not_say_where_an_attempt_began() -> None:
+    """Whoever writes in place empties it first; whether that is seen is chance."""
+    reference = story(attempt(), seen=[*seen(1, ("last", "", 0.9)), *REFERENCE.seen])
+    assert wrongs(resumed(("last", "", 0.9), ("last", "sha4", 1.0)), reference) == []
+
+
 def test_with_the_library_the_steps_themselves_say_where_an_attempt_began() -> None:
     commits = [commit(1, 10, a="1"), commit(1, 20, a="2"), commit(2, 10, a="1")]
     assert wrongs(story(attempt(), attempt(20), commits=commits, by_library=True)) == [Wrong.BEGAN_AT_ZERO]

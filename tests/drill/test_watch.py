@@ -51,6 +51,12 @@ def test_a_directory_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     assert watch.written()
 
 
+def test_a_file_with_nothing_in_it_yet_is_seen_and_has_no_digest(tmp_path: Path) -> None:
+    watch = Watch(tmp_path, {})
+    (tmp_path / "last").touch()
+    assert watch.written() == {"last": ""}
+
+
 WHOLE = {
     "last.npz": whole_zip(),
     "last.pt": whole_zip(),

@@ -21,6 +21,7 @@ from google.oauth2 import service_account
 from outlast_emulator.iam.jwt import pad_less
 from outlast_emulator.testing import Running
 from tests.emulator_clients.programs import run
+from tests.emulator_clients.threads import ended_threads
 
 CLIENT = "google-auth"
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
@@ -34,9 +35,10 @@ def iam(emulator: Running, what: str, **body: Any) -> dict[str, Any]:
 
 
 def write_and_read(credentials: Any, bucket: str, name: str) -> bytes:
-    client = storage.Client(project="emulated", credentials=credentials)
-    client.bucket(bucket).blob(name).upload_from_string(b"mine")
-    found: bytes = client.bucket(bucket).blob(name).download_as_bytes()
+    with ended_threads():
+        client = storage.Client(project="emulated", credentials=credentials)
+        client.bucket(bucket).blob(name).upload_from_string(b"mine")
+        found: bytes = client.bucket(bucket).blob(name).download_as_bytes()
     return found
 
 
@@ -149,10 +151,11 @@ def test_a_token_with_too_small_a_scope_cannot_write(emulator: Running, bucket: 
     read_only = "https://www.googleapis.com/auth/devstorage.read_only"
     email = "424242424242-compute@developer.gserviceaccount.com"
     token = iam(emulator, "tokens", email=email, scopes=[read_only])["access_token"]
-    client = storage.Client(project="emulated", credentials=_frozen(token))
-    with pytest.raises(Forbidden, match="scope"):
-        client.bucket(bucket).blob("x").upload_from_string(b"x")
-    assert list(client.list_blobs(bucket)) == []
+    with ended_threads():
+        client = storage.Client(project="emulated", credentials=_frozen(token))
+        with pytest.raises(Forbidden, match="scope"):
+            client.bucket(bucket).blob("x").upload_from_string(b"x")
+        assert list(client.list_blobs(bucket)) == []
 
 
 def _frozen(token: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from google.cloud import storage
 from google.cloud.storage import transfer_manager
 
 from outlast_emulator.testing import Running
+from tests.emulator_clients.threads import ended_threads
 
 CLIENT = "google-cloud-storage"
 
@@ -21,8 +23,9 @@ LARGE = random.Random(1).randbytes(20 << 20)
 
 
 @pytest.fixture
-def client(emulator: Running) -> storage.Client:
-    return storage.Client(project="emulated", credentials=AnonymousCredentials())
+def client(emulator: Running) -> Iterator[storage.Client]:
+    with ended_threads():
+        yield storage.Client(project="emulated", credentials=AnonymousCredentials())
 
 
 def test_a_bucket_is_made_found_changed_and_deleted(client: storage.Client) -> None:

@@ -20,12 +20,13 @@ WRITING = os.environ.get("OUTLAST_TEST_NOTE_USED") == "1"
 HINT = "hint: `OUTLAST_TEST_NOTE_USED=1 .venv/bin/pytest tests/emulator_clients`, then `make docs`"
 
 REMEMBERED_MAX = 10_000
-"""Of requests, by the emulator."""
+"""Of requests, by the emulator: those of the tests themselves too."""
 
 
 def requests(emulator: Running) -> list[dict[str, Any]]:
     """All but what the tests themselves ask: every client says who it is, and `Running.call` says nothing."""
     found: list[dict[str, Any]] = emulator.call("GET", "/_emulator/requests").json()["requests"]
+    assert len(found) < REMEMBERED_MAX, "more calls than the emulator remembers"
     return [call for call in found if call["headers"].get("user-agent")]
 
 
@@ -39,9 +40,7 @@ def compare(emulator: Running, before: int, client: str, test: str, pinned: bool
 
     What is written of a test must have been called in it; what was called must be written of the client.
     """
-    calls = requests(emulator)
-    assert len(calls) < REMEMBERED_MAX, "more calls than the emulator remembers"
-    fresh = calls[before:]
+    fresh = requests(emulator)[before:]
     bad = [
         f"{call['verb']} {call['path']}?{call['query']} -> {call['status']}"
         for call in fresh

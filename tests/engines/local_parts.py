@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from outlast.clock import SYSTEM
 from outlast.engines.engine import Launch
@@ -14,11 +15,31 @@ from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
 from outlast.testing.engine_place import Place, running, until
-from tests.engines.conftest import supervisor_of
+from tests.engines import dying
+from tests.engines.conftest import leave_nothing, supervisor_of
 
 
 def local_dir(place: Place) -> LocalDir:
     return LocalDir(place.scratch / "user" / "local")
+
+
+@contextmanager
+def dying_place(scratch: Path, *moments: str) -> Iterator[Place]:
+    """Where one supervisor after another dies by its own hand, at these moments."""
+    place = Place(
+        scratch,
+        lambda user_dir, program: LocalEngine(
+            user_dir, SYSTEM, boot="tests.engines.dying:boot", supervise=dying.__name__
+        ),
+    )
+    plan = scratch / "user" / dying.DIES
+    plan.parent.mkdir(parents=True)
+    plan.write_text("\n".join(moments))
+    try:
+        yield place
+        assert not plan.exists()
+    finally:
+        leave_nothing(scratch)
 
 
 def supervisor(place: Place) -> Process:

@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 
+from outlast.agent.init import begin
 from outlast.clock import SYSTEM
 from outlast.dataclass import replace
 from outlast.engines.engine import Condition, Launch
@@ -31,7 +32,15 @@ from outlast.host.process import Process
 from outlast.spec.spec import Machine
 from outlast.testing.engine_place import PROGRAM, Place, alive, ended, running, until
 from tests.engines.conftest import supervisor_of
-from tests.engines.local_parts import arrive, local_dir, machine_of, standing_still, start_running, supervisor
+from tests.engines.local_parts import (
+    arrive,
+    dying_place,
+    local_dir,
+    machine_of,
+    standing_still,
+    start_running,
+    supervisor,
+)
 
 # Starts and stops that come late, or were cut off.
 
@@ -83,7 +92,9 @@ def test_who_rings_while_an_idle_supervisor_goes_is_heard(tmp_path: Path) -> Non
 def test_a_machine_that_has_not_begun_when_it_is_looked_for_never_does(tmp_path: Path) -> None:
     directory = MachineDir(tmp_path)
     assert machines.adopt(directory, 0.0) is None
-    assert not files.create(directory.init, b"{}"), "its name is taken: init ends when it comes"
+    assert not begin(directory), "its name is taken: init ends when it comes"
+    files.remove_tree(tmp_path)
+    assert not begin(directory), "also when it comes very late, without a word in the supervisor's log"
 
 
 @pytest.mark.parametrize("given_up", [True, False])
@@ -195,6 +206,17 @@ def test_a_supervisor_that_is_killed_while_it_starts_a_machine_starts_it_once(pl
         until(partial(running, engine, launch), "it runs")
         living = [pid for _, pid in place.events(launch, "boot") if alive(pid)]
         assert len(living) == 1
+        engine.stop(launch)
+
+
+def test_a_machine_that_never_began_since_its_supervisor_was_killed_is_no_failed_boot(tmp_path: Path) -> None:
+    with dying_place(tmp_path, *["forking"] * FAILED_BOOTS_MAX) as place:
+        engine, launch = place.engine(), place.launch("wait")
+        engine.start(launch)
+        until(lambda: running(engine, launch) or ended(engine, launch), "it runs")
+        assert running(engine, launch), engine.state(launch)
+        ((machine, _),) = place.events(launch, "boot")
+        assert machine == f"{launch.id}-0-{FAILED_BOOTS_MAX + 1}"
         engine.stop(launch)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from outlast.agent.init import begin
-from outlast.clock import SYSTEM
 from outlast.dataclass import replace
 from outlast.engines.engine import Launch
 from outlast.engines.local.engine import LocalEngine
@@ -22,9 +21,7 @@ from outlast.host.machine_dir import ENTERED, Assignment, MachineDir
 from outlast.host.process import Process
 from outlast.host.series import pair
 from outlast.testing.engine_place import Place, alive, ended, running, until
-from tests.engines import dying
-from tests.engines.conftest import leave_nothing
-from tests.engines.local_parts import local_dir, machine_of, supervisor
+from tests.engines.local_parts import dying_place, local_dir, machine_of, supervisor
 
 COUNT = 6
 
@@ -276,22 +273,11 @@ def test_a_supervisor_that_dies_before_a_moved_directory_is(
 ) -> None:
     """It is between two names, or has its new one and nobody was told: the next supervisor ends its processes and makes another one."""
     monkeypatch.setenv("OUTLAST_LOCAL_CPUS", "1")
-    place = Place(
-        tmp_path,
-        lambda user_dir, program: LocalEngine(
-            user_dir, SYSTEM, boot="tests.engines.dying:boot", supervise=dying.__name__
-        ),
-    )
-    plan = place.scratch / "user" / dying.DIES
-    plan.parent.mkdir(parents=True)
-    plan.write_text(moment)
-    try:
+    with dying_place(tmp_path, moment) as place:
         engine, first, rest = queue(place, "finish", 2)
         before = supervisor(place).pid
         place.let_go(first)
         until(lambda: all(ended(engine, launch) for launch in rest), "all are over")
-        assert not plan.exists() and supervisor(place).pid != before
+        assert supervisor(place).pid != before
         assert [len(place.events(launch, "boot")) for launch in rest] == [1, 1]
         until(lambda: not os.listdir(local_dir(place).machines), "nothing is left")
-    finally:
-        leave_nothing(place.scratch)

@@ -82,7 +82,8 @@ def test_a_stall_is_told_before_the_next_attempt(laptop: Laptop) -> None:
     script = (
         "import os, time\nprint('begun', flush=True)\nif os.environ['OUTLAST_ATTEMPT'] == '1':\n    time.sleep(600)"
     )
-    job = run(laptop, replace(ask(laptop, script), stall_seconds=1.0))
+    # Far more than a Python takes to say its first word.
+    job = run(laptop, replace(ask(laptop, script), stall_seconds=5.0))
     assert [line.split()[:3] for line in told(laptop)] == [["stalled", "job", "stalled"], ["ended", "job", "succeeded"]]
     assert [one["event"] for one in list_notifications(job)] == ["stalled-000001", "end-000001"]
 

@@ -69,8 +69,11 @@ def begin(paths: MachineDir) -> bool:
     me = Process.me()
     if Process.read(files.read_json(paths.init)) == me:
         return True
-    if not files.create(paths.init, me.encode()):
-        return False
+    try:
+        if not files.create(paths.init, me.encode()):
+            return False
+    except FileNotFoundError:
+        return False  # its directory is buried already
     agent_process.redirect(paths.log)
     return True
 

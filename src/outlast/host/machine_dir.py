@@ -160,6 +160,10 @@ class MachineDir:
         """None also when the machine has left: its processes may be another machine's by now."""
         return None if self.left_done() is not None else Process.read(files.read_json(self.init))
 
+    def never_began(self) -> bool:
+        """Init's name was taken by whoever found no one: it did not come in time, and never will."""
+        return files.read(self.init) == b""
+
     def left_done(self) -> bool | None:
         """None: it did not leave; it runs, or it died."""
         document = files.read_json(self.left)

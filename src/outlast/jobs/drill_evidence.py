@@ -47,6 +47,8 @@ def _saves_again(reference: Story, story: Story, attempt: int) -> bool:
     last_seconds: dict[tuple[str, str], float] = {}
     versions: dict[str, int] = {}
     for seen in reference.seen:
+        if not seen.digest:
+            continue  # caught between two contents, by chance
         if (seen.path, seen.digest) not in first_seconds:
             first_seconds[seen.path, seen.digest] = seen.seconds
             versions[seen.path] = versions.get(seen.path, 0) + 1

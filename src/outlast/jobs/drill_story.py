@@ -53,6 +53,8 @@ class Seen:
     attempt: int
     path: str
     digest: str
+    """Empty: there was nothing in it, or it was gone again."""
+
     seconds: float
     """Since its attempt began to train; 0: it was restored."""
 

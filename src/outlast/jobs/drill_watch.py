@@ -62,12 +62,13 @@ class Watch:
         return {path: self._digest(path) for path in changed}
 
     def _digest(self, path: str) -> str:
-        """Empty for a file that is gone already."""
+        """Empty for a file that is gone already, or has nothing in it yet."""
         try:
             with open(self.directory / path, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if size <= DIGEST_BYTES_MAX:
-                    return hashlib.sha256(file.read(DIGEST_BYTES_MAX)).hexdigest()
+                    data = file.read(DIGEST_BYTES_MAX)
+                    return hashlib.sha256(data).hexdigest() if data else ""
                 digest = hashlib.sha256(str(size).encode())
                 for sample in range(SAMPLES):
                     file.seek((size - SAMPLE_BYTES) * sample // (SAMPLES - 1))

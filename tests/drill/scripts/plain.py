@@ -9,6 +9,8 @@ import random
 import time
 from typing import Any
 
+KEPT_SECONDS_MAX = 120.0
+
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
@@ -16,6 +18,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--step-seconds", type=float, default=0.05)
     parser.add_argument("--save-steps", type=int, default=16)
+    parser.add_argument("--kept", default="", help="a directory with a file for each save of a job that is committed")
     given = parser.parse_args()
     os.makedirs("checkpoints", exist_ok=True)
     os.makedirs("results", exist_ok=True)
@@ -46,6 +49,15 @@ def save(state: dict[str, Any], path: str = "checkpoints/last.json") -> None:
     with open(path + ".tmp", "w") as file:
         json.dump(state, file)
     os.replace(path + ".tmp", path)
+
+
+def wait_until_kept(given: argparse.Namespace, saves: int) -> None:
+    """Until so many saves of this job are committed, if anybody says when that is."""
+    give_up_at = time.monotonic() + KEPT_SECONDS_MAX
+    while given.kept and saves and not os.path.exists(f"{given.kept}/{os.environ['OUTLAST_JOB']}-{saves}"):
+        if time.monotonic() > give_up_at:
+            raise SystemExit(f"save {saves} was not kept")
+        time.sleep(0.01)
 
 
 def finish(state: dict[str, Any]) -> None:

@@ -209,7 +209,7 @@ class Life:
         short = lived_seconds < SHORT_LIFE_SECONDS
         rank.next = replace(
             rank.next,
-            failed_boots=rank.next.failed_boots + 1 if not up or (done is None and directory.given_up()) else 0,
+            failed_boots=_failed_boots(rank.next.failed_boots, directory, up=up, left=done is not None),
             short_lives=rank.next.short_lives + 1 if short else 0,
         )
         if self.end is None and done:
@@ -289,6 +289,13 @@ class Life:
 
     def _directory(self, rank: Rank) -> MachineDir:
         return self.paths.machine(self.id, rank.next.rank, rank.next.boot)
+
+
+def _failed_boots(before: int, directory: MachineDir, *, up: bool, left: bool) -> int:
+    """In a row, with this machine. One whose supervisor was killed before it began says nothing: neither way."""
+    if not up and directory.never_began():
+        return before
+    return before + 1 if not up or (not left and directory.given_up()) else 0
 
 
 def _after(assignment: Assignment) -> Assignment:
