@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.edge import note
+from outlast.cli.edge import note, note_away
 from outlast.cli.options import home_option, json_option
 from outlast.cli.table import render
 from outlast.cli.terminal import put, put_json, say, width
@@ -37,8 +37,7 @@ def command(project: str, fix: bool, home: str | None, as_json: bool) -> int:
 
     world = system_world()
     found = audit(world, project, home, fix=fix)
-    for url, why in found.away.items():
-        note(f"home `{url}` was left out: {why}")
+    note_away(found.away)
     for name, why in found.failed.items():
         note(f"`{name}` could not be removed: {why}")
     if found.usd_per_hour:

@@ -92,10 +92,12 @@ def command(
 def _all_that_run(world: World, home: str | None, name: str, labels: Mapping[str, str], *, yes: bool) -> list[Job]:
     """None if somebody says no."""
     from outlast.cli.confirm import confirmed
+    from outlast.cli.edge import note_away
     from outlast.jobs.list import list_all_jobs
     from outlast.jobs.sweep_parts import find_whole
 
     listed = list_all_jobs(world, home=home, running=True, labels=labels, name=name)
+    note_away(world.away)
     # Half a submit has no target yet, and nothing that could be stopped: those after it are to be.
     listed = [one for one in listed if one.row()["target"] is not None]
     if not listed:

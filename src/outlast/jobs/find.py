@@ -82,7 +82,8 @@ def _newest(world: World, home: str | None) -> Job:
 
 
 def _away(world: World) -> str:
-    return "; ".join(f"home `{url}` could not be read: {why}" for url, why in world.away.items())
+    away = [f"home `{url}` could not be read: {why}" for url, why in world.away.items()]
+    return "; ".join([*away, *(f"home `{url}` is not there" for url in world.missing[:NEAR_MAX])])
 
 
 def _by_folder(world: World, text: str) -> Job:
@@ -96,6 +97,7 @@ def _by_folder(world: World, text: str) -> Job:
     if cell is not None:
         return cell_of(Job.of(world.home(url), job), int(cell))
     found = Job.of(world.home(url), job)
+    world.check_mounted(found.home)
     if not any(True for _ in found.folder.store.list(found.folder.keys.root, limit=1)):
         raise NotFound(
             f"there is no job in `{text}`", hint="`outlast jobs` lists the jobs of all homes that you have used"
