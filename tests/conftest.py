@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import requests_sent
+from tests import requests_sent, this_clone
 
 SCRATCH = pytest.StashKey[str]()
 
@@ -26,6 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
         )  # a shell's background job ignores it, and so would ours
     scratch = tempfile.mkdtemp(prefix="outlast-tests-")
     config.stash[SCRATCH] = scratch
+    if not hasattr(config, "workerinput"):
+        this_clone.check()
     for name in [name for name in os.environ if name.startswith("OUTLAST_")]:
         if not name.startswith("OUTLAST_TEST_"):
             del os.environ[name]

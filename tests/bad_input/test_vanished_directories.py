@@ -1,13 +1,18 @@
-"""Directories that somebody removes while a job runs: nothing goes on without them, and nothing spins."""
+"""Directories that go while a job runs: nothing goes on without its own, nothing spins, and a home that is away is waited for."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 
+from outlast.host import files
+from outlast.host.machine_dir import MachineDir
+from outlast.host.process import Process
+from outlast.store.paths import TEMPORARY
 from tests.bad_input.surroundings import alive, processes
 from tests.cli.user import User
 from tests.waiting import until
@@ -62,15 +67,92 @@ for step in outlast.steps(60, state, save_steps=5):
 """
 
 
+UNTIL_TOLD = """
+import pathlib, sys, time
+import outlast
+place = pathlib.Path(sys.argv[1])
+state = outlast.State(x=0)
+loop = outlast.steps(1_000_000, state, save_steps=1)
+for step in loop:
+    state.x += 1
+    print("at", step, flush=True)
+    (place / "step.new").write_text(str(step))
+    (place / "step.new").rename(place / "step")
+    if (place / "enough").exists():
+        loop.stop()
+    time.sleep(0.02)
+"""
+
+
+def agent_of(user: User) -> Process | None:
+    machines = (user.outlast_dir / "local" / "machines").glob("*/*")
+    return next((Process.read(files.read_json(MachineDir(str(one)).agent)) for one in machines), None)
+
+
+@pytest.mark.parametrize(("left", "killed"), [("an empty directory", False), ("nothing", True)])
+def test_a_job_whose_home_is_unmounted_for_a_while_goes_on_and_commits_when_it_is_back(
+    user: User, tmp_path: Path, left: str, killed: bool
+) -> None:
+    """`killed`: its agent is, meanwhile, and the next one finds no home."""
+    home, drawer, place = tmp_path / "disk", tmp_path / "drawer", tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", UNTIL_TOLD)
+    started = user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py", "--", str(place))
+    assert started.code == 0
+    until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
+    home.rename(drawer)
+    if left == "an empty directory":
+        home.mkdir()
+    gone_at = int((place / "step").read_text())
+    if killed:
+        agent = agent_of(user)
+        assert agent is not None and agent.send(signal.SIGKILL)
+        until(lambda: agent_of(user) not in (None, agent), "another agent")
+    until(lambda: int((place / "step").read_text()) > gone_at + 200, "its trainer goes on")
+    assert not home.exists() or not os.listdir(home), "a home was begun where the file system is not"
+    if home.exists():
+        home.rmdir()
+    drawer.rename(home)
+    (place / "enough").touch()
+    logged = user.outlast("logs", "-f", "j")
+    shown = user.outlast("show", "j", "--json").json
+    assert shown["state"] == "succeeded" and shown["attempts"] == 1, shown
+    last = int((place / "step").read_text())
+    assert shown["checkpoints"][-1]["step"] == last + 1 > gone_at
+    assert [int(line.split()[1]) for line in logged.out.splitlines() if line.startswith("at ")] == [*range(last + 1)]
+
+
+def test_a_home_that_is_not_mounted_is_said_to_be_so_and_is_not_begun_anew(user: User, tmp_path: Path) -> None:
+    home = tmp_path / "disk"
+    user.write("train.py", "print('hello')")
+    assert user.outlast("run", "--home", str(home), "--job-id", "j", "train.py").code == 0
+    home.rename(tmp_path / "drawer")
+    home.mkdir()
+    asked = user.outlast("jobs", "--home", str(home))
+    assert asked.code == 6 and "mounted?" in asked.err
+    listed = user.outlast("jobs")
+    assert listed.code == 0 and "is not there" in listed.err
+    assert user.outlast("stop", "--all").err.count("is not there") == 1
+    assert "is not there" in user.outlast("show", "j").err
+    assert user.outlast("show", f"{home}/jobs/j").code == 6
+    assert "is not there" in user.outlast("doctor").out
+    assert not os.listdir(home)
+    home.rmdir()
+    assert f"home `{home}` is not there" in user.outlast("show", "j").err
+    assert user.outlast("jobs").err.startswith("no job yet")
+
+
 @pytest.mark.parametrize("first", ["show", "resume"])
-def test_a_job_whose_home_was_away_is_reported_and_goes_on(user: User, tmp_path: Path, first: str) -> None:
-    """A disk that is taken out: an empty directory is where it was."""
+def test_a_job_that_its_machine_did_not_find_in_its_home_is_reported_and_goes_on(
+    user: User, tmp_path: Path, first: str
+) -> None:
+    """Another home was there for a while."""
     home = tmp_path / "disk"
     user.write("train.py", COUNTS)
     assert user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py").code == 0
     until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
     home.rename(tmp_path / "drawer")
-    home.mkdir()
+    (home / TEMPORARY).mkdir(parents=True)
     until(lambda: os.listdir(user.outlast_dir / "local" / "ended"), "its machine has left")
     shutil.rmtree(home)
     (tmp_path / "drawer").rename(home)

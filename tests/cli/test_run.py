@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.user import OUTLAST, SECONDS_MAX, Terminal, User, end_processes
+from tests.waiting import until
 
 ENDLESS = "import time, sys\nprint('began', flush=True)\nwhile True: time.sleep(0.05)\n"
 ECHO = "import json, os, sys\nprint(json.dumps([sys.argv[1:], os.environ.get('MINE')]))\n"
@@ -79,7 +80,18 @@ def test_all_that_run_are_stopped_when_somebody_says_yes(user: User) -> None:
     assert "`stopping`, `succeeded`, `failed`" in user.outlast("jobs", "--state", "done").err
 
 
-def test_half_a_submit_keeps_nobody_from_stopping_all(user: User) -> None:
+def test_a_job_that_is_stopped_before_it_has_begun_is_not_said_to_have_a_trainer(user: User) -> None:
+    user.env["OUTLAST_LOCAL_CPUS"] = "1"
+    user.write("train.py", ENDLESS)
+    for name in ("first", "second"):
+        assert user.outlast("run", "--detach", "--job-id", name, "train.py").code == 0
+    until(lambda: user.outlast("show", "first", "--json").json["state"] == "running", "the first one runs")
+    assert user.outlast("show", "second", "--json").json["state"] == "waiting"
+    assert user.outlast("stop", "second").err.startswith("stopping `second`: it has not begun\n")
+    assert user.outlast("stop", "first").err.startswith("stopping `first`: its trainer saves and leaves\n")
+
+
+def test_half_a_submit_does_not_run_and_keeps_nobody_from_stopping_all(user: User) -> None:
     user.write("train.py", ENDLESS)
     for name in ("one", "half"):
         assert user.outlast("run", "--detach", "--job-id", name, "train.py").code == 0
@@ -87,6 +99,8 @@ def test_half_a_submit_keeps_nobody_from_stopping_all(user: User) -> None:
     for head in (user.outlast_dir / "home" / "jobs" / "half").glob("head.json*"):
         head.unlink()
     assert [row["state"] for row in user.outlast("jobs", "--json").json] == ["submitted", "running"]
+    assert [row["job"] for row in user.outlast("jobs", "--running", "--json").json] == ["one"]
+    assert "the submit of half was not completed: nothing of it runs" in user.outlast("jobs").err
     stopped = user.outlast("stop", "--all", "--yes", "--json")
     assert stopped.code == 0 and [(row["job"], row["state"]) for row in stopped.json] == [("one", "stopped")]
     assert user.outlast("stop", "--all").err == "nothing runs\n"

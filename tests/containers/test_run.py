@@ -207,6 +207,17 @@ def test_what_a_killed_machine_has_left_in_the_runtime_is_swept_by_the_next_one(
         podman(podman_env, "rm", "--force", f"{tmp_path.name}-held")
 
 
+def ordered(tmp_path: Path, podman: str, **changes: object) -> list[str]:
+    """A trainer's process in a container, by a stand-in for the runtime: the words of a shell script."""
+    fake = tmp_path / "podman"
+    fake.write_text(f"#!/bin/sh\n{podman}")
+    fake.chmod(0o755)
+    order: dict[str, object] = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}}
+    order |= {"lock": str(tmp_path / "lock"), "secrets": [], "gpus": False, "command": [str(fake), "run"]}
+    (tmp_path / "order.json").write_text(json.dumps(order | changes))
+    return [sys.executable, "-I", container_run.__file__, str(tmp_path / "order.json")]
+
+
 @pytest.mark.parametrize(
     ("code", "gpus", "words"),
     [
@@ -219,15 +230,9 @@ def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(
     tmp_path: Path, code: int, gpus: bool, words: str
 ) -> None:
     """By a stand-in for podman that also notes what it is told."""
-    fake = tmp_path / "podman"
-    fake.write_text(f"#!/bin/sh\n[ $1 = run ] || exit 0\nenv > {tmp_path}/env\ncat > {tmp_path}/stdin\nexit {code}\n")
-    fake.chmod(0o755)
-    order: dict[str, object] = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}}
-    order |= {"lock": str(tmp_path / "lock"), "secrets": ["TOKEN"], "gpus": gpus, "command": [str(fake), "run"]}
-    (tmp_path / "order.json").write_text(json.dumps(order))
-
+    podman = f"[ $1 = run ] || exit 0\nenv > {tmp_path}/env\ncat > {tmp_path}/stdin\nexit {code}\n"
     done = subprocess.run(
-        [sys.executable, "-I", container_run.__file__, str(tmp_path / "order.json")],
+        ordered(tmp_path, podman, secrets=["TOKEN"], gpus=gpus),
         env={"PATH": os.environ["PATH"], "TOKEN": SECRET},
         capture_output=True,
         text=True,
@@ -241,17 +246,23 @@ def test_a_runtime_that_starts_nothing_is_told_from_a_trainer_that_fails(
 
 
 def test_who_is_asked_to_end_before_there_is_a_container_starts_none(tmp_path: Path) -> None:
-    fake = tmp_path / "podman"
-    fake.write_text(f"#!/bin/sh\n[ $1 = rm ] && kill -TERM $PPID\n[ $1 = run ] && touch {tmp_path}/started\nexit 0\n")
-    fake.chmod(0o755)
-    order: dict[str, object] = {"runtime": str(fake), "name": "x", "image": "y", "load": [], "environ": {}}
-    order |= {"lock": str(tmp_path / "lock"), "secrets": [], "gpus": False, "command": [str(fake), "run"]}
-    (tmp_path / "order.json").write_text(json.dumps(order))
+    podman = f"[ $1 = rm ] && kill -TERM $PPID\n[ $1 = run ] && touch {tmp_path}/started\nexit 0\n"
 
-    done = subprocess.run([sys.executable, "-I", container_run.__file__, str(tmp_path / "order.json")], check=False)
+    done = subprocess.run(ordered(tmp_path, podman), check=False)
 
     assert done.returncode == 128 + signal.SIGTERM
     assert not (tmp_path / "started").exists()
+
+
+def test_a_runtime_that_hangs_over_an_old_container_is_asked_for_the_image_meanwhile(tmp_path: Path) -> None:
+    asked, removed = tmp_path / "asked", tmp_path / "removed"
+    podman = f"""case $1 in
+        rm) while [ ! -e {asked} ]; do sleep 0.1; done; touch {removed};;
+        image) touch {asked};;
+    esac
+    """
+    assert subprocess.run(ordered(tmp_path, podman, load=["false"]), check=False).returncode == 0
+    assert removed.exists(), "it was given up before the image was asked for"
 
 
 def test_who_is_asked_to_end_before_the_first_process_in_the_container_listens_ends_all_the_same(

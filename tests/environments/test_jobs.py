@@ -56,6 +56,30 @@ def test_a_job_has_what_it_declares(user: User, links: Path) -> None:
     assert "2 packages, from the home" in again.err
 
 
+DRILLED = """
+import alpha, outlast, time
+state = outlast.State(total=0)
+for step in outlast.steps(12, state, save_steps=2):
+    state.total += step
+    time.sleep(0.02)
+(outlast.output_dir() / "result.txt").write_text(f"{alpha.version} {state.total}")
+"""
+
+
+def test_a_drill_like_a_job_has_the_packages_of_that_job(user: User, links: Path) -> None:
+    """Its own: whatever the files say by now that declared them, and without asking any index."""
+    user.write("train.py", DRILLED)
+    user.write("more.txt", "alpha\n")
+    ran = user.outlast("run", "--requirements", "more.txt", "--job-id", "like-this", "train.py")
+    assert ran.code == 0, ran.err
+    forget_index(links)
+    user.write("more.txt", "gamma\n")
+    drilled = user.outlast("drill", "--like", "like-this", "--kills", "1", "--json")
+    assert drilled.code == 0 and drilled.json["survived"], drilled.out + drilled.err
+    other = user.outlast("drill", "--like", "like-this", "--requirements", "more.txt")
+    assert other.code != 0 and "gamma" in other.err, "what is asked for now counts"
+
+
 def test_another_computer_has_the_same_from_the_home_alone(user: User, links: Path, tmp_path: Path) -> None:
     home = str(tmp_path / "shared")
     first = user.outlast("run", "--home", home, "--requirements", "requirements.txt", "train.py")

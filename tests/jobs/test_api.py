@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import traceback
@@ -15,6 +16,9 @@ from outlast.clock import SYSTEM
 from outlast.errors import NotFound, UsageError
 from outlast.jobs.asked import Asked
 from outlast.jobs.job_names import read_names
+from outlast.jobs.list import list_jobs
+from outlast.jobs.world import system_world
+from outlast.store.directory import DirectoryStore
 
 TRAIN = """
 import sys, outlast
@@ -75,6 +79,18 @@ def test_many_jobs_share_one_bundle_and_each_ends() -> None:
     assert [job.wait().state for job in jobs] == ["succeeded"] * 3
     assert len({job.status().spec.bundle for job in jobs}) == 1
     assert len({job.id for job in jobs}) == 3
+
+
+def test_of_jobs_that_were_submitted_in_one_millisecond_the_last_is_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    began_at = float(int(SYSTEM.now()))
+    with monkeypatch.context() as patched:
+        patched.setattr(DirectoryStore, "now", lambda store: began_at + 1e-5 * next(ticks))
+        jobs = outlast.submit_many({"target": "train.py", "args": [2], "job_id": name} for name in ("a", "c", "b"))
+    for job in jobs:
+        job.wait()
+    assert outlast.job().id == "b"
+    assert [row["job"] for row in list_jobs(system_world())] == ["b", "c", "a"]
 
 
 def test_a_job_is_found_by_id_prefix_folder_and_as_the_newest() -> None:

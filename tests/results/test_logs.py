@@ -80,6 +80,37 @@ def test_attempts_are_stitched_in_order_and_each_begin_is_marked() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("sign", ["beat", "log"])
+def test_where_an_attempt_that_resumes_begins_is_told_when_no_checkpoint_can_be_passed_over_any_more(sign: str) -> None:
+    book = Book()
+    book.begin(1)
+    book.begin(2, resumed=30)
+    reader = LogReader(book.folder, first=2)
+    assert words(list(reader.read())) == []
+
+    def pass_over() -> None:
+        used = replace(book.head.attempts["2"], resumed_from_step=20, passed_over={"000001-000003-a": "it is damaged"})
+        book.swap(attempts={**book.head.attempts, "2": used})
+        if sign == "beat":
+            book.folder.rewrite(book.folder.keys.beat(2), Beat(2, 1.0, 20, 0))
+        else:
+            book.tail(2, 0, b"hello")
+
+    read_beat = book.folder.read_beat
+
+    def read_meanwhile(attempt: int) -> Beat | None:
+        """Between this reader's look at head and its look at the beat."""
+        pass_over()
+        book.folder.read_beat = read_beat  # type: ignore[method-assign]
+        return read_beat(attempt)
+
+    if sign == "beat":
+        book.folder.read_beat = read_meanwhile  # type: ignore[method-assign]
+    else:
+        pass_over()
+    assert words(list(reader.read())) == [("begin", 2, 20), *([] if sign == "beat" else [b"hello"])]
+
+
 def test_missing_bytes_are_shown_as_a_gap_of_their_size() -> None:
     book = Book()
     book.begin(1)

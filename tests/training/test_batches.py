@@ -251,6 +251,17 @@ def test_total_ends_it_in_the_middle_of_an_epoch_and_may_grow(tmp_path: Path) ->
     assert live(tmp_path, lambda: train(LOADERS["shuffled"], total=14)) == expected
 
 
+def test_a_total_lowered_below_what_is_done_completes_it_and_may_grow_again(tmp_path: Path) -> None:
+    """From the very batch at which it was."""
+    expected = live(None, lambda: train(LOADERS["shuffled"], total=14))
+    live(tmp_path, lambda: train(LOADERS["shuffled"], total=14, kill_at=8))
+    done = newest(tmp_path).step
+    assert done > 3 and not newest(tmp_path).complete
+    live(tmp_path, lambda: train(LOADERS["shuffled"], total=3))
+    assert newest(tmp_path).complete and newest(tmp_path).step == done
+    assert live(tmp_path, lambda: train(LOADERS["shuffled"], total=14)) == expected
+
+
 def test_epochs_may_grow(tmp_path: Path) -> None:
     expected = live(None, lambda: train(LOADERS["shuffled"], epochs=3))
     live(tmp_path, lambda: train(LOADERS["shuffled"], epochs=1))

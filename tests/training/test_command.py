@@ -234,6 +234,19 @@ def test_resuming_with_other_values_is_refused_naming_both(tmp_path: Path, scrip
     assert code == 0 and json.loads(out)[0] == [2, 3, 4, 5] and "note: --rate is 0.2" in err
 
 
+@pytest.mark.parametrize(("before", "after"), [(("--dataset", "here"), ()), ((), ("--dataset", "there"))])
+def test_a_dataset_that_is_given_no_more_or_only_now_is_another_one(
+    tmp_path: Path, script: Path, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    run_dir = tmp_path / "run"
+    assert run_script(script, run_dir, "--train-steps", "2", *before)[0] == 0
+    code, out, err = run_script(script, run_dir, *after)
+    assert (code, out) == (2, "")
+    told = [given[1] if given else "not given" for given in (after, before)]
+    assert "--dataset is {}, but this job has trained with {}".format(*told) in err
+    assert run_script(script, run_dir, *before)[0] == 0
+
+
 def test_a_command_that_is_never_called_is_told(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(

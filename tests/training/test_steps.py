@@ -51,6 +51,16 @@ def test_the_total_is_absolute_and_may_change(tmp_path: Path) -> None:
     assert live(tmp_path, lambda: count(3)) == []
 
 
+@pytest.mark.parametrize("total", [2, 4])
+def test_a_total_lowered_to_what_is_done_or_below_completes_it(tmp_path: Path, total: int) -> None:
+    """It may grow again."""
+    live(tmp_path, lambda: count(10, kill_at=4))
+    assert newest(tmp_path).step == 4 and not newest(tmp_path).complete
+    assert live(tmp_path, lambda: count(total)) == []
+    assert newest(tmp_path).step == 4 and newest(tmp_path).complete
+    assert live(tmp_path, lambda: count(7)) == [4, 5, 6]
+
+
 def test_it_tells_where_it_begins_before_and_after(tmp_path: Path) -> None:
     with life(tmp_path):
         loop = outlast.steps(9, outlast.State(), save_steps=1)

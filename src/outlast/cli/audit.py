@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.edge import note
+from outlast.cli.edge import note, note_away
 from outlast.cli.options import home_option, json_option
 from outlast.cli.table import render
 from outlast.cli.terminal import put, put_json, say, width
-from outlast.cli.words import age, count
+from outlast.cli.words import age, count, duration
 from outlast.errors import EXIT_DONE, EXIT_LEAK
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def command(project: str, fix: bool, home: str | None, as_json: bool) -> int:
 
     world = system_world()
     found = audit(world, project, home, fix=fix)
-    for url, why in found.away.items():
-        note(f"home `{url}` was left out: {why}")
+    note_away(found.away)
     for name, why in found.failed.items():
         note(f"`{name}` could not be removed: {why}")
     if found.usd_per_hour:
@@ -89,7 +88,15 @@ def _row(item: Judged, now: float) -> list[str]:
     found = item.found
     known = f"{found.usd_per_hour:.3f}" if found.usd_per_hour else ""
     usd = f"{known} + ?".removeprefix(" + ") if found.unpriced else known or "-"
-    return [found.kind, found.name, found.place, usd, age(found.made_at, now), item.verdict.value, item.why]
+    return [found.kind, found.name, found.place, usd, age(found.made_at, now), item.verdict.value, _why(item, now)]
+
+
+def _why(item: Judged, now: float) -> str:
+    """A builder whose command was killed cannot be told from one that somebody waits for: both go by themselves."""
+    left = item.found.until_at - now
+    if item.found.kind != "machine" or left <= 0:
+        return item.why
+    return f"{item.why}; its provider deletes it in {duration(left)} at the latest"
 
 
 def _document(found: Audit) -> dict[str, Any]:
@@ -111,6 +118,7 @@ def _item(item: Judged) -> dict[str, Any]:
         "place": found.place,
         "usd_per_hour": None if found.unpriced else found.usd_per_hour,
         "made_at": found.made_at,
+        "until_at": found.until_at or None,
         "job": found.job or None,
         "launch_id": found.launch or None,
         "detail": found.detail,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from outlast.cli.clean import printable
@@ -104,6 +104,12 @@ def tell(error: OutlastError) -> None:
 
 def note(text: str) -> None:
     say(f"{paint('note:', 'yellow', sys.stderr)} {_lines(text)}")
+
+
+def note_away(homes: Mapping[str, str]) -> None:
+    """Homes that could not be read, and why: what is in them was not looked at."""
+    for url, why in homes.items():
+        note(f"home `{url}` was left out: {why}")
 
 
 def _lines(text: str) -> str:

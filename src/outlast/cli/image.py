@@ -115,9 +115,11 @@ def save_command(job: str, family: str, home: str | None, as_json: bool, **flags
 @json_option
 def list_command(as_json: bool, **flags: Any) -> int:
     """Show the images that outlast has made, the newest first. Jobs are named that have not ended."""
+    from outlast.cli.edge import note_away
+
     world, images = _images(flags)
     found = images.needed()
-    _note_away(world)
+    note_away(world.away)
     if as_json:
         put_json([_row(one) for one in found])
         return EXIT_DONE
@@ -205,13 +207,6 @@ def _delete(world: World, images: Images, found: list[Needed], *, yes: bool, as_
     if as_json:
         put_json([_row(one) for one in found])
     return EXIT_DONE
-
-
-def _note_away(world: World) -> None:
-    from outlast.cli.edge import note
-
-    for url, why in world.away.items():
-        note(f"home `{url}` was left out: {why}")
 
 
 def _print(found: list[Needed], now: float, write: Callable[[str], None]) -> None:

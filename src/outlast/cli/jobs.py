@@ -13,7 +13,7 @@ from outlast.spec.names import check_label
 @click.command(
     "jobs", cls=Command, short_help="List jobs, the newest first.", aliases={"xgroup": "name", "max-jobs": "limit"}
 )
-@click.option("--running", is_flag=True, help="Only jobs that have not ended.")
+@click.option("--running", is_flag=True, help="Only jobs that run or wait.")
 @click.option(
     "--state",
     "states",

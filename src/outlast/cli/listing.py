@@ -59,7 +59,7 @@ def list_all(
     as_json: bool = False,
     limit: int | None = None,
 ) -> int:
-    from outlast.jobs.list import list_all_jobs
+    from outlast.jobs.list import is_half, list_all_jobs
     from outlast.jobs.world import system_world
 
     world = system_world()
@@ -81,6 +81,9 @@ def list_all(
             say(
                 f"and {len(jobs) - len(shown_ones):,} that ended before; `outlast jobs --limit 0` lists all {len(jobs):,}"
             )
+        for one in filter(is_half, shown_ones):
+            again = f"`outlast run --job-id {one.job} ...` submits it again, `outlast delete {one.job}` removes it"
+            say(f"the submit of {one.job} was not completed: nothing of it runs; {again}")
     else:
         _say_none(filtered=bool(running or states or labels or name))
     return EXIT_DONE

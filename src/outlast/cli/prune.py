@@ -10,7 +10,7 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.confirm import confirmed
-from outlast.cli.edge import note
+from outlast.cli.edge import note, note_away
 from outlast.cli.options import DURATION, home_option, json_option
 from outlast.cli.progress import shown_progress
 from outlast.cli.table import render
@@ -109,8 +109,7 @@ def _documents(items: Sequence[Item]) -> list[dict[str, Any]]:
 
 
 def _tell_apart(world: World, found: Sequence[Found]) -> None:
-    for url, why in world.away.items():
-        note(f"home `{url}` was left out: {why}")
+    note_away(world.away)
     for one in found:
         if one.unknown:
             named = ", ".join(f"`{job}`" for job in one.unknown[:3])

@@ -15,6 +15,7 @@ from outlast.errors import EXIT_DONE, NotFound, UsageError
 from outlast.spec.names import check_label
 
 if TYPE_CHECKING:
+    from outlast.folder.records import State
     from outlast.jobs.job import Job
     from outlast.jobs.world import World
 
@@ -80,7 +81,7 @@ def command(
     for each in found:
         before = each.folder.existing_head().head.state
         if not before.final:
-            say(f"stopping `{each.id}`: its trainer saves and leaves")
+            say(f"stopping `{each.id}`: {_what_it_takes(each, before)}")
         status = with_cells(each.folder, stop(world, each))
         stopped.append(status.row())
         say(end_line(status) if not before.final else f"{each.id} had {before.value} before; nothing runs")
@@ -89,15 +90,25 @@ def command(
     return EXIT_DONE
 
 
+def _what_it_takes(job: Job, state: State) -> str:
+    """A job that waits, for a place in the queue or for a machine, has no trainer. Of a sweep head does not tell."""
+    from outlast.folder.records import State
+    from outlast.jobs.sweep_parts import is_sweep
+
+    if is_sweep(job):
+        return "its trainers save and leave"
+    return "it has not begun" if state is State.SUBMITTED else "its trainer saves and leaves"
+
+
 def _all_that_run(world: World, home: str | None, name: str, labels: Mapping[str, str], *, yes: bool) -> list[Job]:
     """None if somebody says no."""
     from outlast.cli.confirm import confirmed
+    from outlast.cli.edge import note_away
     from outlast.jobs.list import list_all_jobs
     from outlast.jobs.sweep_parts import find_whole
 
     listed = list_all_jobs(world, home=home, running=True, labels=labels, name=name)
-    # Half a submit has no target yet, and nothing that could be stopped: those after it are to be.
-    listed = [one for one in listed if one.row()["target"] is not None]
+    note_away(world.away)
     if not listed:
         say("nothing like that runs" if name or labels else "nothing runs")
         return []

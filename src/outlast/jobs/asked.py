@@ -8,7 +8,7 @@ from dataclasses import field
 from outlast.dataclass import dataclass, replace
 from outlast.spec.containing import Containing
 from outlast.spec.managing import Managing
-from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill, Sweep
+from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT, Drill, Spec, Sweep
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,9 @@ class Asked:
     links: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
     drill: Drill | None = None
+    equipped_like: Spec | None = None
+    """Of a drill: whose Python and packages it gets, which are in its home."""
+
     cells: Sweep | None = None
     """A sweep; None: one training."""
 

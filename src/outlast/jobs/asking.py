@@ -77,7 +77,9 @@ def _legal(name: str) -> str:
     near = get_close_matches(name, _FIELDS, n=3)
     if near:
         return "did you mean " + " or ".join(f"`{one}`" for one in near) + "?"
-    return "there are " + ", ".join(_with_default(one) for one in _FIELDS if one not in ("drill", "said"))
+    return "there are " + ", ".join(
+        _with_default(one) for one in _FIELDS if one not in ("drill", "equipped_like", "said")
+    )
 
 
 def _with_default(name: str) -> str:

@@ -28,6 +28,7 @@ def home_findings(world: World, home: Home) -> Iterator[Finding]:
     name = f"home {home.url}"
     key = f"{PROBES}{nonce(world.random)}"
     try:
+        world.check_mounted(home)
         problem = _problem(home, key)
     except Denied as error:
         mend = error.hint or f"chmod u+rwx {shlex.quote(home.url)}"

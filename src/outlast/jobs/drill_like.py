@@ -7,6 +7,9 @@ import os
 from dataclasses import fields
 from pathlib import Path
 
+from outlast.bundle.environment.record import EnvironmentManifest, read_manifest
+from outlast.bundle.environment.setup_digest import setup_digest
+from outlast.bundle.environment.ship import copy_environment
 from outlast.dataclass import replace
 from outlast.jobs.asked import Asked
 from outlast.jobs.find import find
@@ -41,6 +44,11 @@ def with_inputs(world: World, asked: Asked, like: str | None, directory: Path) -
 
 def _inputs_like(world: World, asked: Asked, like: Job, directory: Path) -> Asked:
     spec = like.spec()
+    if spec.environment is not None and _fits_here(
+        asked, spec, read_manifest(like.home.store, spec.environment.digest)
+    ):
+        copy_environment(like.home.store, world.home(str(directory / "home")).store, spec.environment)
+        asked = replace(asked, equipped_like=spec)
     if spec.config is not None:
         config = directory / "config.json"
         config.write_text(json.dumps(spec.config))
@@ -54,6 +62,14 @@ def _inputs_like(world: World, asked: Asked, like: Job, directory: Path) -> Aske
         datasets=tuple(f"{name}={source}" if name else source for name, source in given.items()),
         dataset_mode=modes.pop() if modes else asked.dataset_mode,
     )
+
+
+def _fits_here(asked: Asked, spec: Spec, environment: EnvironmentManifest) -> bool:
+    """That job's environment, where nothing else is asked for, both run on this computer, and its setup script is still the same."""
+    if asked.requirements or asked.extras or asked.python or asked.on != spec.engine or spec.machine.rented is not None:
+        return False
+    setup = setup_digest(Path(asked.directory).absolute(), asked.setup) if asked.setup else ""
+    return setup == environment.setup and os.access(spec.python, os.X_OK)
 
 
 def _here(world: World, asked: Asked, text: str) -> str:

@@ -18,7 +18,7 @@ from outlast.jobs.imports import check_imports, imported
 from outlast.jobs.study import with_study
 from outlast.spec.plain_file import read_plain
 from outlast.spec.progress import OnProgress, silent
-from outlast.spec.spec import Environment, Target
+from outlast.spec.spec import Environment, Spec, Target
 
 if TYPE_CHECKING:  # a job without declared packages does without all of these
     from outlast.bundle.environment.declared import Declared
@@ -65,6 +65,8 @@ def equip(
     image_python: str = "",
 ) -> Equipment:
     """Errors come before anything is written; what was shipped is in the home. `image_python`: the version in the machine's image."""
+    if asked.equipped_like is not None:
+        return as_trained(asked.equipped_like)
     if image_python and not (asked.python or asked.setup or _is_explicit(asked, directory, target)):
         return _of_image(image_python)
     interpreter = choose_python(
@@ -93,6 +95,11 @@ def equip(
     return Equipping(world, asked, home, directory, interpreter, needed, on_progress, engine.capabilities).equip(
         declared, frozen=frozen
     )
+
+
+def as_trained(of: Spec) -> Equipment:
+    """The Python and the packages of that job, which are in the home."""
+    return Equipment(Interpreter(of.python, "as it trained", of.provenance.python_version), of.python, of.environment)
 
 
 def _of_image(version: str) -> Equipment:
@@ -153,6 +160,7 @@ def equipment_like(before: Equipment, one: Asked, other: Asked) -> Equipment | N
         "container",
         "image",
         "shell",
+        "equipped_like",
     )
     if all(getattr(one, name) == getattr(other, name) for name in same):
         return replace(before, resolver="", seconds=0.0)

@@ -18,7 +18,7 @@ from outlast.folder.prunes import newest_prune
 from outlast.folder.records import Head
 from outlast.jobs.asked import Asked
 from outlast.jobs.contain import contain
-from outlast.jobs.environment import Equipment
+from outlast.jobs.environment import Equipment, as_trained
 from outlast.jobs.inputs import datasets_of, ship_datasets
 from outlast.jobs.job import Job
 from outlast.jobs.plan import Plan, check, plan
@@ -164,7 +164,7 @@ def _as_trained(world: World, trained: Job, of: Spec, head: Head, asked: Asked) 
 def _interpreter(world: World, of: Spec, asked: Asked, *, image_python: str) -> Interpreter:
     """What trained in an image's environment is evaluated in one here, where there is no such image."""
     if of.python != ENVIRONMENT_PYTHON or image_python:
-        return Interpreter(of.python, "as it trained", of.provenance.python_version)
+        return as_trained(of).interpreter
     return choose_python(Path(asked.directory).absolute(), world.environ, cache=world.cache_dir, asked=asked.python)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
-from itertools import islice
+from itertools import takewhile
 from pathlib import Path
 
-from outlast.errors import NotFound, UsageError
+from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
 from outlast.folder import layout
 from outlast.folder.home import Home
 from outlast.jobs.job import Job
@@ -74,15 +75,30 @@ def _exact(home: Home, id: str) -> Iterator[Job]:
 
 def _newest(world: World, home: str | None) -> Job:
     """Of all homes."""
-    rows = world.each(home, lambda one: ((row.submitted_at, Job.of(one, row.job)) for row in islice(one.jobs(), 1)))
-    newest = max(rows, key=lambda row: row[0], default=None)
+    newest = max(world.each(home, _newest_in), key=lambda found: found[0], default=None)
     if newest is None:
         raise NotFound("there is no job yet", state=_away(world), hint="`outlast run TARGET` makes one")
     return newest[1]
 
 
+def _newest_in(home: Home) -> Iterator[tuple[float, Job]]:
+    """The index tells milliseconds, in which many may be submitted together: those of the last one, each with its own time."""
+    rows = home.jobs()
+    first = next(rows, None)
+    if first is None:
+        return
+    together = [first, *takewhile(lambda row: row.submitted_at == first.submitted_at, rows)]
+    for row in together:
+        job, at = Job.of(home, row.job), row.submitted_at
+        if len(together) > 1:
+            with suppress(OutlastError, KeyMissing):
+                at = job.folder.read_launch(row.launch).launched_at
+        yield at, job
+
+
 def _away(world: World) -> str:
-    return "; ".join(f"home `{url}` could not be read: {why}" for url, why in world.away.items())
+    away = [f"home `{url}` could not be read: {why}" for url, why in world.away.items()]
+    return "; ".join([*away, *(f"home `{url}` is not there" for url in world.missing[:NEAR_MAX])])
 
 
 def _by_folder(world: World, text: str) -> Job:
@@ -96,6 +112,7 @@ def _by_folder(world: World, text: str) -> Job:
     if cell is not None:
         return cell_of(Job.of(world.home(url), job), int(cell))
     found = Job.of(world.home(url), job)
+    world.check_mounted(found.home)
     if not any(True for _ in found.folder.store.list(found.folder.keys.root, limit=1)):
         raise NotFound(
             f"there is no job in `{text}`", hint="`outlast jobs` lists the jobs of all homes that you have used"

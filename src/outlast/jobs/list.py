@@ -32,7 +32,7 @@ def list_jobs(
     labels: Mapping[str, str] | None = None,
     name: str = "",
 ) -> list[Row]:
-    """The objects of `jobs --json`. `running`: not ended.
+    """The objects of `jobs --json`. `running`: not ended; half a submit has not begun.
 
     A job whose records cannot be read is listed as `damaged`, and it alone has a `why`: one bad job must not hide the others.
     """
@@ -51,7 +51,7 @@ def list_all_jobs(
 ) -> list[Listed]:
     """The same, each with its row undecoded."""
     found = world.each(home, lambda one: _all(world, one, on_progress))
-    wanted = [one for one in found if not running or one.state not in ENDED]
+    wanted = [one for one in found if not running or not (one.state in ENDED or is_half(one))]
     if states:
         wanted = [one for one in wanted if one.state in states]
     if name or labels:
@@ -62,6 +62,11 @@ def list_all_jobs(
         sweeps = [one.row() for one in wanted[:NAMES_MAX] if _SWEEP in one.raw]
         keep_cells(world.cache_dir, {row["job"]: row["cells"]["total"] for row in sweeps if row["cells"]})
     return wanted
+
+
+def is_half(one: Listed) -> bool:
+    """A submit that was never completed, or is not yet: nothing of it runs or waits."""
+    return one.state == "submitted" and one.row()["target"] is None
 
 
 def _fits(one: Listed, labels: Mapping[str, str], name: str) -> bool:

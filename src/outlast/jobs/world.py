@@ -48,6 +48,9 @@ class World:
         self.away: dict[str, str] = {}
         """Homes that could not be read, and why."""
 
+        self.missing: list[str] = []
+        """Directories that were homes and are not there: removed, or on a file system that is not mounted."""
+
         self.ailing: dict[str, str] = {}
         """Jobs that were listed as running and cannot go on as they should, and what they lack."""
 
@@ -133,7 +136,9 @@ class World:
             yield self.home(url)
             return
         default = self.home_url(None)
-        urls = [default, *(known for known in self._known_homes() if known != default)]
+        known = self._known_homes()
+        urls = [default, *(one for one in known if one != default)]
+        self.missing = [one for one in known if not self._is_there(one)]
         for one in urls:
             if self._is_there(one):
                 try:
@@ -148,11 +153,21 @@ class World:
         """What `read` finds in all homes. One that is away must not hide the others: it is noted, unless it was asked for."""
         for home in self.homes(url):
             try:
+                self.check_mounted(home)
                 yield from read(home)
             except (StoreError, Denied, NotFound) as error:
                 if url or home.url == self.home_url(None):
                     raise
                 self.away[home.url] = error.message
+
+    def check_mounted(self, home: Home) -> None:
+        """`StoreUnavailable` where jobs were, and an empty directory is: they are not gone, and may be running."""
+        from outlast.store.presence import away, is_there
+
+        if ":" in home.url or not self._is_there(home.url) or is_there(home.url):
+            return
+        if home.url in self._known_homes():
+            raise away(home.url)
 
     def _is_there(self, url: str) -> bool:
         return ":" in url or Path(url).is_dir()

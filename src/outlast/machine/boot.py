@@ -53,9 +53,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def open_home(url: str) -> Store:
+    """A machine's job is in it: what is missing there is gone only where the rest of the home is not."""
+    return open_store(url, made=True)
+
+
 def boot(
     directory: str,
-    open_store: Callable[[str], Store] = open_store,
+    open_store: Callable[[str], Store] = open_home,
     on_up: Callable[[Folder], None] = lambda folder: None,
 ) -> int:
     """0: the launch is over; 10: only this machine is; anything else: it could not boot, and has said why."""

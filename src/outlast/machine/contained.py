@@ -200,6 +200,10 @@ class InContainer(Life):
     def _start_watcher(self) -> subprocess.Popen[bytes] | None:
         return None  # the service sends a signal, and nothing else tells of it
 
+    def _taken_away(self) -> None:
+        self.container.taken = True
+        super()._taken_away()
+
     def _left(self) -> int:
         """One that has nothing left to do ends its own custom job alone."""
         code = super()._left()
@@ -227,10 +231,6 @@ class ContainedLife(InContainer):
     def __init__(self, container: Container, number: int) -> None:
         super().__init__(container.told, container.base, container.rank, number)
         self.move_in(container)
-
-    def _soft_off(self, child: int) -> None:
-        self.container.taken = True
-        super()._soft_off(child)
 
     def _agent(self) -> Callable[[str], int]:
         run = super()._agent()

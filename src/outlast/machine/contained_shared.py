@@ -22,10 +22,6 @@ class ContainedSharedLife(InContainer, SharedLife):
     def _slot(self, slot: int) -> SlotLife:
         return ContainedSlotLife(self.container, self.assignment.boot, slot)
 
-    def _taken_away(self) -> None:
-        self.container.taken = True
-        super()._taken_away()
-
     def _left(self) -> int:
         if all(slot.paths.left_spare() for slot in self.slots):
             self.say_spare()

@@ -47,9 +47,12 @@ def main(arguments: list[str]) -> int:
     # Where it comes too early for that, the first process in the container finds a file.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: os.close(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)))
-    _heard([order["runtime"], "rm", "--force", order["name"]])
-    present = [order["runtime"], "image", "inspect", order["image"]]
-    if order["load"] and _heard(present).returncode != 0:
+    # Both at a time: a runtime that hangs is waited for once.
+    removing = threading.Thread(target=_heard, args=([order["runtime"], "rm", "--force", order["name"]],))
+    removing.start()
+    absent = order["load"] and _heard([order["runtime"], "image", "inspect", order["image"]]).returncode != 0
+    removing.join()
+    if absent:
         said = subprocess.run(order["load"], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if said.returncode != 0:
             os.write(2, b"outlast: the image of this job cannot be loaded again: " + said.stdout[-1000:] + b"\n")

@@ -71,6 +71,9 @@ class Life:
         self.rank = rank
         """The machine's, in its group. A worker's own is in its assignment."""
 
+        self.child = 0
+        """Its init; 0: none."""
+
         self.paths = MachineDir(base / "local" / "machines" / told.launch_id / f"{rank}-{number}")
         self.assignment = Assignment(
             home=told.home,
@@ -97,14 +100,12 @@ class Life:
     def live(self) -> int:
         self._move_in()
         watcher = self._start_watcher()
-        child = os.fork()
-        if child == 0:
-            self._be_init()
+        self.begin()
         # A soft-off reaches this process, by the shutdown script or by the system itself.
-        signal.signal(signal.SIGTERM, lambda *_: self._soft_off(child))
+        signal.signal(signal.SIGTERM, lambda *_: self._taken_away())
         files.put(self.base / "pid", str(os.getpid()).encode())
         try:
-            os.waitpid(child, 0)
+            self._wait()
         finally:
             if watcher is not None:
                 watcher.kill()
@@ -122,8 +123,21 @@ class Life:
         os.chmod(self.base / "enter", 0o700)
 
     def _start_watcher(self) -> subprocess.Popen[bytes] | None:
-        words = [self.paths.path, str(self.told.notice_seconds)]
+        words = [*self._directories(), str(self.told.notice_seconds)]
         return subprocess.Popen([sys.executable, "-m", "outlast.machine.notices", *words], stdin=subprocess.DEVNULL)
+
+    def _directories(self) -> list[str]:
+        """Where a notice is put down."""
+        return [self.paths.path]
+
+    def begin(self) -> None:
+        self.child = os.fork()
+        if self.child == 0:
+            self._be_init()
+
+    def _wait(self) -> None:
+        """Until nothing of it lives."""
+        os.waitpid(self.child, 0)
 
     def _be_init(self) -> None:
         code = EXIT_FAILED
@@ -154,12 +168,12 @@ class Life:
         """Where it is: by that the home remembers how long machines live there."""
         return _zone()
 
-    def _soft_off(self, child: int) -> None:
-        """Unless a longer notice came before it."""
+    def _taken_away(self) -> None:
+        """Soon; unless a longer notice came before it."""
         if not os.path.exists(self.paths.notice):
             leave_by = SYSTEM.monotonic() + self.told.soft_off_seconds
             files.put_json(self.paths.notice, {"leave_by_monotonic": leave_by})
-        os.kill(child, signal.SIGTERM)
+        os.kill(self.child, signal.SIGTERM)
 
     def _left(self) -> int:
         done = self.paths.left_done()

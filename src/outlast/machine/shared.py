@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -35,7 +34,6 @@ class SlotLife(Life):
     def __init__(self, told: Told, base: Path, rank: int, number: int, slot: int) -> None:
         super().__init__(told, base, rank, number)
         self.slot = slot
-        self.child = 0
         worker = rank * told.slots + slot
         self.paths = MachineDir(f"{os.path.dirname(self.paths.path)}/{worker}-{number}")
         devices = [str(device) for device in range(told.gpus)]
@@ -87,20 +85,9 @@ class SharedLife(Life):
     def _slot(self, slot: int) -> SlotLife:
         return SlotLife(self.told, self.base, self.rank, self.assignment.boot, slot)
 
-    def live(self) -> int:
-        self._move_in()
-        watcher = self._start_watcher()
+    def begin(self) -> None:
         for slot in self.slots:
             slot.begin()
-        signal.signal(signal.SIGTERM, lambda *_: self._taken_away())
-        files.put(self.base / "pid", str(os.getpid()).encode())
-        try:
-            self._wait()
-        finally:
-            if watcher is not None:
-                watcher.kill()
-                watcher.wait()
-        return self._left()
 
     def _move_in(self) -> None:
         super()._move_in()
@@ -110,9 +97,8 @@ class SharedLife(Life):
             os.makedirs(slot.paths.path)
             slot.paths.write_assignment(slot.assignment)
 
-    def _start_watcher(self) -> subprocess.Popen[bytes] | None:
-        words = [*(slot.paths.path for slot in self.slots), str(self.told.notice_seconds)]
-        return subprocess.Popen([sys.executable, "-m", "outlast.machine.notices", *words], stdin=subprocess.DEVNULL)
+    def _directories(self) -> list[str]:
+        return [slot.paths.path for slot in self.slots]
 
     def _wait(self) -> None:
         """Until all of them are gone."""

@@ -106,15 +106,26 @@ class LogReader:
         died = attempt is not None and attempt.exit_code is None and attempt.cause not in (None, *NEVER_STARTED)
         for rank in self._ranks:
             for piece in rank.read(over, died and over):
-                yield from self._begin(number, attempt)
+                yield from self._begin(number, attempt, over)
                 yield piece
-        if attempt is not None and attempt.running_at is not None:
-            yield from self._begin(number, attempt)
+        if not self._begun and attempt is not None and self._is_settled(number, attempt, over):
+            yield from self._begin(number, attempt, over)
 
-    def _begin(self, number: int, attempt: Attempt | None) -> Iterator[LogPiece]:
+    def _is_settled(self, number: int, attempt: Attempt, over: bool) -> bool:
+        """Whether it has begun, and from where. Until its trainer runs, a damaged checkpoint may be passed over for the one before."""
+        if attempt.running_at is None:
+            return False
+        return over or attempt.resumed_from_step is None or self._folder.read_beat(number) is not None
+
+    def _begin(self, number: int, attempt: Attempt | None, over: bool) -> Iterator[LogPiece]:
+        """By head as it is now, which may be another than before the trainer began."""
         if not self._begun:
             self._begun = True
-            yield LogPiece(PieceKind.BEGIN, number, resumed_from_step=attempt.resumed_from_step if attempt else None)
+            step = attempt.resumed_from_step if attempt else None
+            if step is not None and not over:
+                attempt = self._folder.existing_head().head.attempts.get(str(number))
+                step = attempt.resumed_from_step if attempt else None
+            yield LogPiece(PieceKind.BEGIN, number, resumed_from_step=step)
 
     def _check_attempt(self, head: Head) -> None:
         if self._only is not None and not 1 <= self._only <= head.attempt:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from outlast.errors import Damaged, StoreUnavailable
 from outlast.store.disk import Disk, is_regular, not_a_directory
 from outlast.store.paths import DISPLACED
+from outlast.store.presence import away, is_there
 
 PARENTS_TRIES_MAX = 4096
 """Steps up and down to make a directory: far more than a path has segments."""
@@ -19,15 +20,22 @@ SYNC_ALL_MIN = 17
 
 
 class Directories:
-    def __init__(self, root: str, disk: Disk) -> None:
+    def __init__(self, root: str, disk: Disk, *, made: bool = False) -> None:
         self._root = root
         self._disk = disk
+        self._made = made
+
+    def check_there(self) -> None:
+        """`StoreUnavailable` if this is known to have been made, and is not there."""
+        if self._made and not is_there(self._root):
+            raise away(self._root)
 
     def make_parents(self, path: str, unsynced: dict[str, None] | None = None) -> None:
         """Makes the directories above `path` that are not there. A plain object that has the name of one makes room.
 
         `unsynced`: those to which names were added come in here, for a caller that has more to sync.
         """
+        self.check_there()  # or a home would be begun in an empty mount point
         wanted = [os.path.dirname(path)]
         for _ in range(PARENTS_TRIES_MAX):
             if not wanted:

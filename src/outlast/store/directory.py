@@ -41,20 +41,35 @@ class DirectoryStore(OneByOne):
     poll_seconds: float = 0.05
     rewrite_seconds: float = 0.0
 
-    def __init__(self, root: str | os.PathLike[str], *, clock: Clock = SYSTEM, disk: Disk | None = None) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str], *, made: bool = False, clock: Clock = SYSTEM, disk: Disk | None = None
+    ) -> None:
+        """`made`: see `registry.open_store`."""
         self._root = os.path.abspath(root)
         self.url = self._root
         self._clock = clock
         disk = disk or Disk()
-        self._directories = Directories(self._root, disk)
+        self._made = made
+        self._directories = Directories(self._root, disk, made=made)
         self._files = Files(self._root, clock, disk, self._directories)
         self._generations = Generations(self._files, self._directories)
         self._writes = itertools.count()
 
     def get(self, key: str) -> Stored:
+        found = self._find(key)
+        if found is None and self._made:
+            # It may have been missed because its file system was away, and is back: one that is there is asked once more.
+            self._check_there()
+            found = self._find(key)
+            self._check_there()
+        if found is None:
+            raise KeyMissing(key)
+        return found
+
+    def _find(self, key: str) -> Stored | None:
         path, there = self._reach(key)
         if not there:
-            raise KeyMissing(key)
+            return None
         try:
             raw, generation = self._generations.read(path)
             if generation == 0 and (plain := read_file(path) or read_file(path + DISPLACED)) is not None:
@@ -62,7 +77,7 @@ class DirectoryStore(OneByOne):
         except OSError as error:
             raise translated(error, "read", path) from error
         if raw == DELETED:
-            raise KeyMissing(key)
+            return None
         if not raw.endswith(END):
             raise Damaged(
                 f"`{path}{MARK}{generation}` is not what was written: its end is missing",
@@ -98,6 +113,7 @@ class DirectoryStore(OneByOne):
         try:
             found = os.listdir(f"{self._root}/{path_of(prefix[:-1])}")
         except (FileNotFoundError, NotADirectoryError):
+            self._check_there()
             return names
         except OSError as error:
             raise translated(error, "list", f"{self._root}/{prefix}") from error
@@ -178,6 +194,7 @@ class DirectoryStore(OneByOne):
                 self._directories.sync(os.path.dirname(path))
             else:
                 self._generations.bury(path)
+            self._check_there()
         except OSError as error:
             raise translated(error, "delete", path) from error
 
@@ -194,6 +211,7 @@ class DirectoryStore(OneByOne):
         for directory in directories:
             self._directories.sync(directory)
         self._directories.prune(directories)
+        self._check_there()
 
     def now(self) -> float:
         return self._clock.now()
@@ -225,15 +243,20 @@ class DirectoryStore(OneByOne):
             _, there = self._reach(f"{prefix.rpartition('/')[0]}/x".lstrip("/"))
         except ValueError:
             return  # no key begins like this
-        if not there:
-            return
         try:
-            for key, seen in walk(self._root, prefix, after):
+            for key, seen in walk(self._root, prefix, after) if there else ():
                 entry = _entry(key, self._path(key), seen)
                 if entry is not None:
                     yield entry
+            self._check_there()
         except OSError as error:
             raise translated(error, "list", f"{self._root}/{prefix}") from error
+
+    def _check_there(self) -> None:
+        try:
+            self._directories.check_there()
+        except OSError as error:
+            raise translated(error, "reach", self._root) from error
 
     def _path(self, key: str) -> str:
         return self._reach(key)[0]

@@ -17,17 +17,21 @@ HOME_PATH_BYTES_MAX = 3000
 """Of the 4,096 bytes that a path may have on Linux; the rest is for the longest keys."""
 
 
-def open_store(url: str) -> Store:
-    """The store at `url`: a path (`/data/home`, `~/home`) or one of `SCHEMES`. A directory need not be there yet."""
+def open_store(url: str, *, made: bool = False) -> Store:
+    """The store at `url`: a path (`/data/home`, `~/home`) or one of `SCHEMES`. A directory need not be there yet.
+
+    `made`: somebody has written to it. Where nothing of that is left, its file system is not mounted: `StoreUnavailable`, and no
+    write begins it anew. Only a directory can be away so; a bucket that is gone says that it is.
+    """
     scheme = _SCHEME.match(url)
     if scheme is None:
-        return _open_path(url, url)
+        return _open_path(url, url, made)
     if scheme[1] not in SCHEMES:
         raise UsageError(
             f"a home `{url}` cannot be opened: `{scheme[1]}:` is not known",
             hint=f"a home is a directory (`/data/home`) or one of {_legal()}",
         )
-    return SCHEMES[scheme[1]](url)
+    return SCHEMES[scheme[1]](url, made)
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,16 @@ def prepare(url: str, *, project: str = "", region: str = "", dry: bool = False)
     return Prepared(*gcs_home.prepare(url, project=project, region=region, dry=dry))
 
 
-def _open_file(url: str) -> Store:
+def _open_file(url: str, made: bool) -> Store:
     from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path.startswith("/"):
         raise UsageError(f"`{url}` does not name a directory of this machine", hint="write `file:///data/home`")
-    return _open_path(unquote(parts.path), url)
+    return _open_path(unquote(parts.path), url, made)
 
 
-def _open_path(path: str, url: str) -> Store:
+def _open_path(path: str, url: str, made: bool) -> Store:
     from outlast.store.directory import DirectoryStore
 
     if not path or "\0" in path:
@@ -66,16 +70,16 @@ def _open_path(path: str, url: str) -> Store:
     longest = max(len(os.fsencode(name)) for name in root.split("/"))
     if longest > HOME_NAME_BYTES_MAX or len(os.fsencode(root)) > HOME_PATH_BYTES_MAX:
         raise UsageError(f"`{path[:60]}...` is too long for a home", hint="choose a directory with a shorter name")
-    return DirectoryStore(root)
+    return DirectoryStore(root, made=made)
 
 
-def _open_memory(url: str) -> Store:
+def _open_memory(url: str, made: bool) -> Store:
     from outlast.store.memory import named
 
     return named(url.removeprefix("memory:"))
 
 
-def _open_bucket(url: str) -> Store:
+def _open_bucket(url: str, made: bool) -> Store:
     from outlast.store.gcs_home import open_bucket  # urllib3 costs a directory's user nothing
 
     return open_bucket(url)
@@ -85,7 +89,7 @@ def _legal() -> str:
     return ", ".join(f"`{EXAMPLES[scheme]}`" for scheme in SCHEMES)
 
 
-SCHEMES: Mapping[str, Callable[[str], Store]] = {
+SCHEMES: Mapping[str, Callable[[str, bool], Store]] = {
     "file": _open_file,
     "gs": _open_bucket,
     "memory": _open_memory,

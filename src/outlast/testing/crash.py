@@ -20,8 +20,8 @@ from outlast.engines.engine import Capabilities, Engine, Launch, LaunchState
 from outlast.host.machine_dir import MachineDir
 from outlast.jobs.world import World
 from outlast.machine.boot import boot as boot_machine
+from outlast.machine.boot import open_home
 from outlast.store.mortal import Hook, Mortal
-from outlast.store.registry import open_store
 from outlast.store.store import Store
 
 BOOT = "outlast.testing.crash:boot"
@@ -111,7 +111,7 @@ def boot(directory: str) -> int:
     user_dir = MachineDir(directory).user_dir
     planned = json.loads((user_dir / PLAN).read_text())
     point = Point(**planned) if planned else None
-    return boot_machine(directory, lambda url: _mortal(open_store(url), user_dir, point))
+    return boot_machine(directory, lambda url: _mortal(open_home(url), user_dir, point))
 
 
 def _mortal(store: Store, user_dir: Path, point: Point | None) -> Store:

@@ -121,7 +121,8 @@ def read_command_line(function: Callable[..., Any], flags: Sequence[Flag], argv:
     here.train_steps = given.get("train_steps") if "train_steps" not in own else None
     here.checkpoint_steps = given.get("checkpoint_steps") if "checkpoint_steps" not in own else None
     here.dataset = str(given.get("dataset") or values.get("dataset") or "")
-    kept = {name: plain(value) for name, value in {**given, **values}.items() if name not in CHANGEABLE}
+    told = {"dataset": None, **given, **values}  # that none was given is a value too
+    kept = {name: plain(value) for name, value in told.items() if name not in CHANGEABLE}
     if mode == "train":
         refuse_changed(here, kept)
         here.flags = kept
@@ -137,7 +138,7 @@ def refuse_changed(here: context.Context, values: dict[str, Any]) -> None:
     if not changed:
         return
     lines = [
-        f"--{name.replace('_', '-')} is {show(values[name])}, but this job has trained with {show(before[name])}"
+        f"--{name.replace('_', '-')} is {_told(name, values)}, but this job has trained with {_told(name, before)}"
         for name in changed
     ]
     if here.attempt.allow_changed:
@@ -150,6 +151,10 @@ def refuse_changed(here: context.Context, values: dict[str, Any]) -> None:
         "hint: resume with the same values; `outlast resume JOB --allow-changed` goes on with these, and `outlast run --from JOB` "
         "begins a new job from its checkpoint"
     )
+
+
+def _told(name: str, values: dict[str, Any]) -> str:
+    return "not given" if name in _COMMON and values[name] is None else show(values[name])
 
 
 def _parser(function: Callable[..., Any], flags: Sequence[Flag]) -> argparse.ArgumentParser:

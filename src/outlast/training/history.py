@@ -81,6 +81,10 @@ class History:
     def loop(self, name: str) -> EndedLoop | None:
         return next((one for one in self.loops if one.name == name), None)
 
+    def is_open(self, loop: EndedLoop) -> bool:
+        """Whether it was saved on its way, and never at its end: nothing says yet that it is complete."""
+        return self.found is not None and not self.found.complete and loop is self.loops[-1] and not loop.stopped
+
     def forget_after(self, name: str) -> None:
         """That loop goes on: what came after it begins anew."""
         names = [one.name for one in self.loops]

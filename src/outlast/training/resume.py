@@ -33,7 +33,8 @@ class Resumed:
 def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: IsOver, move_data: MoveData) -> Resumed:
     """Brings state, generators and data to where that loop was saved."""
     history = here.history
-    over = past.left or is_over(past)
+    # One that has more behind it than is asked for now still has to come to its end, which is a save.
+    over = past.left or (is_over(past) and not history.is_open(past))
     # A loop that was left by `break` has no state of its own end; the state of the loop after it comes nearest.
     folder = past.folder or history.loops[-1].folder
     if not over:

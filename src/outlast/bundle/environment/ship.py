@@ -16,6 +16,7 @@ from outlast.bundle.environment.record import (
     Resolved,
     WheelPart,
     digest_of,
+    part_names,
     read_manifest,
 )
 from outlast.bundle.listing import DIGEST_FORM
@@ -25,6 +26,7 @@ from outlast.folder import layout
 from outlast.folder.prunes import read_prunes
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.record import decode, encode
+from outlast.spec.spec import Environment
 from outlast.store.store import CHUNK_BYTES, Entry, Store, Upload
 
 Reader = Callable[[int], bytes]
@@ -40,6 +42,17 @@ class Shipped:
 
     prune: int = 0
     """The home's newest prune when it was looked for."""
+
+
+def copy_environment(source: Store, target: Store, environment: Environment) -> None:
+    """To a home that has no other yet."""
+    manifest = read_manifest(source, environment.digest)
+    keys = [layout.environment_part(name) for name in part_names(manifest)]
+    target.upload_many([Upload(key, partial(source.download, key)) for key in keys])
+    records = [(layout.environment(environment.digest), encode(manifest))]
+    if environment.declaration:
+        records.append((layout.declaration(environment.declaration), encode(Resolved(environment.digest))))
+    target.create_many(records)
 
 
 class Shelf:
