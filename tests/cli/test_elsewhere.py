@@ -1,66 +1,18 @@
-"""A system that is not Linux, as far as one can be had on Linux: its own calls are gone, and so are its own files.
-
-What no other Unix has is taken out of Python's modules in every process, and Python says that it runs on macOS; `/proc` and `/sys` cannot
-be read, Linux's own programs are missed, and `ps` takes what POSIX says.
-"""
+"""Whole jobs, kills and drills on a system that is not Linux (`stranger`)."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sys
-import sysconfig
 import time
-import venv
 from pathlib import Path
 
 import pytest
 
+from tests.cli.stranger import estranged
 from tests.cli.user import SECONDS_MAX, User
-from tests.project.project_files import LINUX_ALONE
-
-SITE = f"""
-import fcntl, importlib, sys
-for name, attributes in {LINUX_ALONE!r}.items():
-    module = importlib.import_module(name)
-    for attribute in attributes:
-        if hasattr(module, attribute):
-            delattr(module, attribute)
-
-def refuse(event, arguments):
-    if event in ("open", "os.listdir", "os.scandir") and str(arguments[0]).startswith(("/proc", "/sys/", "/dev/shm")):
-        raise FileNotFoundError(2, "there is no such thing elsewhere", arguments[0])
-
-sys.addaudithook(refuse)
-sys.platform = "darwin"
-fcntl.F_FULLFSYNC = 51
-"""
-
-PS = """#!/bin/sh
-# POSIX: what follows `=` is the heading, to the end of the argument. One keyword for each `-o`, then.
-for word in "$@"; do
-    case "$word" in *=*,*) echo "$word" >> {refused}; exit 2;; esac
-done
-exec {ps} "$@"
-"""
-
-PROGRAMS = (
-    "setpriv",
-    "setsid",
-    "timeout",
-    "nproc",
-    "flock",
-    "getent",
-    "ldconfig",
-    "lscpu",
-    "free",
-    "unshare",
-    "nsenter",
-    "pidof",
-)
-"""Of Linux, and not of a Mac."""
 
 TRAIN = """
 import os, time
@@ -90,28 +42,8 @@ for step in outlast.steps(60, state, save_steps=5):
 
 @pytest.fixture
 def stranger(user: User, monkeypatch: pytest.MonkeyPatch) -> User:
-    ps = shutil.which("ps")
-    assert ps is not None
     user.write("train.py", TRAIN)
-    tools = user.root / "tools"
-    tools.mkdir()
-    (tools / "ps").write_text(PS.format(ps=ps, refused=tools / "refused"))
-    for name in PROGRAMS:
-        (tools / name).write_text(f"#!/bin/sh\necho {name} >> {tools / 'refused'}; exit 127\n")
-    for tool in tools.iterdir():
-        tool.chmod(0o755)
-    venv.create(user.root / "venv", symlinks=True)
-    (site,) = (user.root / "venv/lib").glob("python*/site-packages")
-    (site / "all.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
-    (site / "sitecustomize.py").write_text(SITE)
-    monkeypatch.setattr("tests.cli.user.OUTLAST", [str(user.root / "venv/bin/python"), "-m", "outlast.cli"])
-    user.become = lambda: None  # a program each time: what is forked from this process is Linux
-    user.env = {
-        "OUTLAST_SYSTEM": "posix",
-        "VIRTUAL_ENV": str(user.root / "venv"),
-        "PATH": f"{tools}:{os.environ['PATH']}",
-    }
-    return user
+    return estranged(user, monkeypatch)
 
 
 def until_held(user: User, attempt: int) -> None:
