@@ -1,8 +1,8 @@
 """A system that is not Linux, as far as one can be had on Linux: its own calls are gone, and so are its own files.
 
 What no other Unix has is taken out of Python's modules in every process, and Python says that it runs on macOS; `/proc` and `/sys` cannot
-be read, Linux's own programs are missed, and `ps` takes what POSIX says. Names of files that differ by case alone are one, a link leads to
-all that is the user's, as `/tmp` and `/var` do there, and a process may have 256 files open.
+be read, Linux's own programs are missed, `ps` takes what POSIX says, and `poll` tells less. Names of files that differ by case alone are
+one, a link leads to all that is the user's, as `/tmp` and `/var` do there, and a process may have 256 files open.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.cli.user import User
 from tests.project.project_files import LINUX_ALONE
 
 SITE = f"""
-import fcntl, importlib, runpy, sys
+import fcntl, importlib, os, runpy, select, stat, sys, time
 for name, attributes in {LINUX_ALONE!r}.items():
     module = importlib.import_module(name)
     for attribute in attributes:
@@ -32,6 +32,26 @@ def refuse(event, arguments):
         raise FileNotFoundError(2, "there is no such thing elsewhere", arguments[0])
 
 sys.addaudithook(refuse)
+
+class Poll:  # tells what can be read, and never that nobody is left who could write into a pipe with a name
+    def __init__(self):
+        self.real = real_poll()
+        self.register, self.unregister = self.real.register, self.real.unregister
+
+    def poll(self, timeout=None):
+        until = None if timeout is None else time.monotonic() + timeout / 1000
+        while True:
+            left = None if until is None else max(0, until - time.monotonic()) * 1000
+            found = self.real.poll(left)
+            told = [(file, event) for file, event in found if event & select.POLLIN or not named_pipe(file)]
+            if told or not found:
+                return told
+            time.sleep(0.01)
+
+def named_pipe(file):
+    return stat.S_ISFIFO(os.fstat(file).st_mode) and not os.readlink(f"/proc/self/fd/{{file}}").startswith("pipe:")
+
+real_poll, select.poll = select.poll, Poll
 sys.platform = "darwin"
 fcntl.F_FULLFSYNC = 51
 """
