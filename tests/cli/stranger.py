@@ -1,8 +1,9 @@
 """A system that is not Linux, as far as one can be had on Linux: its own calls are gone, and so are its own files.
 
 What no other Unix has is taken out of Python's modules in every process, and Python says that it runs on macOS; `/proc` and `/sys` cannot
-be read, Linux's own programs are missed, `ps` takes what POSIX says, and `poll` tells less. Names of files that differ by case alone are
-one, a link leads to all that is the user's, as `/tmp` and `/var` do there, and a process may have 256 files open.
+be read, Linux's own programs are missed, `ps` takes what POSIX says, `poll` tells less, and a forked copy of a process dies when it asks
+for an address. Names of files that differ by case alone are one, a link leads to all that is the user's, as `/tmp` and `/var` do there,
+and a process may have 256 files open.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tests.cli.user import User
 from tests.project.project_files import LINUX_ALONE
 
 SITE = f"""
-import fcntl, importlib, os, runpy, select, stat, sys, time
+import fcntl, importlib, os, runpy, select, signal, socket, stat, sys, time
 for name, attributes in {LINUX_ALONE!r}.items():
     module = importlib.import_module(name)
     for attribute in attributes:
@@ -52,6 +53,15 @@ def named_pipe(file):
     return stat.S_ISFIFO(os.fstat(file).st_mode) and not os.readlink(f"/proc/self/fd/{{file}}").startswith("pipe:")
 
 real_poll, select.poll = select.poll, Poll
+
+def asked(*arguments, **options):  # no copy of a process may ask for an address, before it has become a program
+    if copies:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return real_ask(*arguments, **options)
+
+copies = []
+os.register_at_fork(after_in_child=lambda: copies.append(os.getpid()))
+real_ask, socket.getaddrinfo = socket.getaddrinfo, asked
 sys.platform = "darwin"
 fcntl.F_FULLFSYNC = 51
 """
@@ -111,6 +121,7 @@ def estranged(user: User, monkeypatch: pytest.MonkeyPatch) -> User:
     # A program each time: what is forked from this process is Linux.
     user.become = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES_MAX, FILES_MAX))
     user.env = {
+        **user.env,
         "OUTLAST_SYSTEM": "posix",
         "VIRTUAL_ENV": str(user.root / "venv"),
         "PATH": f"{tools}:{os.environ['PATH']}",
