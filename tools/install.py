@@ -141,7 +141,11 @@ def install_debian() -> None:
     names = [one.name for one in missing]
     if shutil.which("apt-get") is None or not (os.geteuid() == 0 or sudo_is_free()):
         print(f"note: not installed: {', '.join(names)}; tests that need them will fail", file=sys.stderr)
-        print(f"hint: `sudo apt-get install {' '.join(names)}`", file=sys.stderr)
+        if shutil.which("apt-get") is None:
+            commands = ", ".join(f"`{one.command}`" for one in missing)
+            print(f"hint: these are Debian's names; what is looked for are the commands {commands}", file=sys.stderr)
+        else:
+            print(f"hint: `sudo apt-get install {' '.join(names)}`", file=sys.stderr)
         return
     print(f"Installing Debian packages: {', '.join(names)}", file=sys.stderr)
     with no_services([service for one in missing for service in one.services]):

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from outlast.errors import UsageError
+from outlast.host import system
 from outlast.jobs.drill_plan import KILLS_MAX, Course, Kind, TooShort, plan_kills
 
 
@@ -77,6 +78,14 @@ def test_too_short_a_training_is_refused_with_what_to_do() -> None:
             plan_kills(course, 3, Random(1))
         assert caught.value.hint
         assert caught.value.exit_code == 2
+
+
+def test_how_long_a_scripts_own_files_must_be_quiet_is_told_as_it_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    for linux, seconds in ((True, "2 s"), (False, "4 s")):
+        monkeypatch.setattr(system, "LINUX", linux)
+        with pytest.raises(TooShort) as caught:
+            plan_kills(Course(seconds=1.0, commit_seconds=(0.9,)), 3, Random(1))
+        assert f"quiet for {seconds}" in caught.value.hint
 
 
 def test_a_number_of_kills_that_makes_no_sense_is_refused() -> None:

@@ -15,6 +15,7 @@ import pytest
 from outlast.clock import SYSTEM
 from outlast.store.registry import open_store
 from outlast_emulator.testing import Running, running
+from tests.cli.stranger import estranged
 from tests.cli.user import User, stop_everything
 from tests.gcs.conftest import calm
 from tests.waiting import until
@@ -57,6 +58,15 @@ def total(home: str, job: str) -> bytes:
 
 def expected(steps: int) -> bytes:
     return str(3 * sum(range(steps))).encode()
+
+
+def test_a_job_with_its_home_in_a_bucket_runs_where_no_forked_copy_may_ask_for_an_address(
+    user: User, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estranged(user, monkeypatch)
+    done = user.outlast("run", "--job-id", "far", "train.py")
+    assert done.code == 0, done.err
+    assert total(home, "far") == expected(12)
 
 
 def test_a_job_runs_and_every_command_works_on_it(user: User, home: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from outlast.clock import SYSTEM
 from outlast.folder.layout import index
+from outlast.host import health
 from tests.bad_input.surroundings import SmallDisk, obey_modes
 from tests.cli.user import User as Typist
 from tests.cli.user import stop_everything
@@ -90,6 +91,13 @@ def test_few_open_files_are_told_with_a_limit_that_may_be_had(typist: Typist) ->
     assert found(typist, "files")["health"] == "warning"
     typist.become = limited(4000)
     assert found(typist, "files")["health"] == "good"
+
+
+def test_a_limit_without_end_is_one_however_the_system_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = (1 << 63) - 1
+    monkeypatch.setattr(resource, "RLIM_INFINITY", endless)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, endless))
+    assert health.limits() == {"files": (256, -1), "processes": (256, -1)}
 
 
 def test_a_process_that_was_left_is_named_and_its_command_ends_it(typist: Typist) -> None:

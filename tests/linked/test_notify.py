@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from outlast.errors import NotFound, OutlastError, UsageError
+from outlast.host import system
 from outlast.jobs.asked import Asked
 from outlast.jobs.job import Job
 from outlast.jobs.notify import list_notifications
@@ -226,14 +227,23 @@ def test_a_url_that_is_a_secret_stands_in_no_record(
     assert list_notifications(job)[0]["told"] == [{"to": "env:HOOK", "problem": None}]
 
 
+@pytest.fixture(params=[True, False], ids=["a copy", "a program"])
+def sender(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that sends, as on Linux and as elsewhere."""
+    monkeypatch.setattr(system, "LINUX", request.param)
+
+
+@pytest.mark.usefixtures("sender")
 def test_redirects_and_errors_are_problems_and_are_not_followed(server: Server) -> None:
+    assert post(f"{server.url}/hook", b'{"two":\n"lines"}') == ""
     assert post(f"{server.url}/moved", b"{}") == "the server answered 302"
     assert post(f"{server.url}/broken", b"{}") == "the server answered 500"
-    assert [path for path, _, _ in server.got] == ["/moved", "/broken"]
+    assert [path for path, _, _ in server.got] == ["/hook", "/moved", "/broken"]
     assert post("http://127.0.0.1:9/", b"{}") == "Connection refused"
     assert post("https://no-such-host.invalid/", b"{}") == "the server's name is not known"
 
 
+@pytest.mark.usefixtures("sender")
 def test_a_server_that_never_answers_is_not_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outlast.machine.post.POST_SECONDS_MAX", 0.5)
     assert post(f"{server.url}/hang", b"{}") in ("no answer in time", "TimeoutError")

@@ -66,7 +66,7 @@ class Bench:
         until(lambda: Path(self.paths.up).exists() or self._gone(), "the agent is up, or it never will be")
 
     def _gone(self) -> bool:
-        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return not system.start_time(self.pid)
 
     def child(self, **spec: Any) -> ProcessChild:
         """As a new agent would make it."""

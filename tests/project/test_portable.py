@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.project.project_files import LINUX_ALONE, ROOT, SOURCE
+from tools import lanes
 
 HOST = SOURCE / "host"
 EMULATOR = ROOT / "src" / "outlast_emulator"
@@ -58,3 +60,22 @@ def test_the_emulator_serves_everywhere() -> None:
         if path.relative_to(EMULATOR).parts[0] not in MACHINES and (names := set(linux_alone(path)))
     }
     assert found == {}
+
+
+def test_types_are_checked_as_a_mac_has_them(tmp_path: Path) -> None:
+    assert (*lanes.ON_A_MAC, "src", "tools") in lanes.CHECKS
+    (tmp_path / "mine.py").write_text(
+        "import os\nfrom outlast.host.system import LINUX\n\n"
+        "if LINUX:\n    os.sched_getaffinity(0)\nos.sched_getaffinity(0)\n"
+    )
+    program, *options = lanes.ON_A_MAC
+    command = [
+        str(lanes.BIN / program),
+        *options,
+        "--follow-imports",
+        "skip",
+        f"--cache-dir={tmp_path}",
+        str(tmp_path / "mine.py"),
+    ]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert len(said) == 2 and 'mine.py:6: error: Module has no attribute "sched_getaffinity"' in said[0], said

@@ -72,6 +72,17 @@ def test_without_the_right_to_install_missing_packages_are_named(
     assert "surely-missing" in capsys.readouterr().err
 
 
+def test_where_there_is_no_debian_missing_commands_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(install, "debian_packages", lambda: [MISSING])
+    monkeypatch.setattr(install, "as_root", lambda command: pytest.fail("it has no such program"))
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
+    install.install_debian()
+    said = capsys.readouterr().err
+    assert "the commands `a-command-that-nobody-has`" in said and "apt-get" not in said
+
+
 def test_the_services_of_a_package_begin_neither_now_nor_at_the_next_boot(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -11,12 +11,15 @@ from random import Random
 import pytest
 
 from outlast.clock import SYSTEM
+from outlast.errors import PreconditionFailed
 from outlast.store.dry import Dry
 from outlast.store.memory import MemoryStore
 from outlast.store.mortal import Mortal
 from outlast.store.registry import SCHEMES, open_store
 from outlast.store.retry import Retrying
+from outlast.testing.store_checks_keys import FOLDED_KEYS
 from outlast.testing.store_contract import CASE_PROMISES, PROMISES, SHARED_PROMISES, Check, Open
+from tests import folding
 
 _numbers = itertools.count()
 
@@ -71,6 +74,26 @@ def test_a_registered_store_confuses_no_keys(scheme: str, check: Check, tmp_path
     if sys.platform == "darwin" and scheme == "file":
         pytest.skip("this file system folds case; the directory store says so")
     check(of_scheme(scheme, tmp_path))
+
+
+@pytest.mark.parametrize("check", PROMISES + SHARED_PROMISES, ids=lambda check: check.__name__)
+def test_a_directory_keeps_its_promises_where_names_are_folded(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folding.install(str(tmp_path), monkeypatch.setattr)
+    check(of_scheme("file", tmp_path))
+
+
+def test_where_names_are_folded_nobody_makes_a_key_that_is_there_in_another_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folding.install(str(tmp_path), monkeypatch.setattr)
+    store = of_scheme("file", tmp_path)()
+    for first, second in ((FOLDED_KEYS[0], FOLDED_KEYS[1]), (FOLDED_KEYS[4], FOLDED_KEYS[5])):
+        store.put(first, b"first", if_generation=0)
+        with pytest.raises(PreconditionFailed):
+            store.put(second, b"second", if_generation=0)
+        assert store.get(first).data == b"first"
 
 
 @pytest.mark.parametrize("check", PROMISES + CASE_PROMISES + SHARED_PROMISES, ids=lambda check: check.__name__)

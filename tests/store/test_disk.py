@@ -104,7 +104,7 @@ def test_every_errno_of_this_system_is_translated_into_an_error_that_says_what_a
         (errno.ETIMEDOUT, StoreUnavailable),
         (errno.EMFILE, StoreUnavailable),
         (errno.ENAMETOOLONG, ValueError),
-        (errno.EUCLEAN, Damaged),
+        (getattr(errno, "EUCLEAN", errno.EBADMSG), Damaged),
         (errno.EXDEV, StoreError),
     ],
 )

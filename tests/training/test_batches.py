@@ -203,6 +203,17 @@ def test_worker_processes_draw_the_same_random_numbers_again(tmp_path: Path, kin
     assert live(tmp_path, lambda: train(WORKER_LOADERS[kind])) == expected
 
 
+@pytest.mark.soak  # each of them imports torch
+def test_workers_that_are_started_anew_as_on_a_mac_draw_what_forked_ones_do(tmp_path: Path) -> None:
+    def loader(how: str) -> Callable[[], Any]:
+        return torch_loader(shuffle=True, num_workers=1, persistent_workers=True, multiprocessing_context=how)
+
+    expected = live(None, lambda: train(loader("fork")))
+    assert live(tmp_path, lambda: train(loader("spawn"), 7)) is None
+    assert newest(tmp_path).step == 7
+    assert live(tmp_path, lambda: train(loader("spawn"))) == expected
+
+
 @pytest.mark.parametrize("kind", [kind for kind in LOADERS if kind not in ("distributed sampler", "stateful")])
 def test_by_hand_it_is_the_plain_loop_over_the_loader(kind: str) -> None:
     def numbers(batches: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
@@ -24,9 +24,17 @@ KEPT_FROM = 3
 """Descriptors from here on are another process's business, but those of the series."""
 
 
-def be(paths: MachineDir, boot: Callable[[str], int], parent: int, follower: Follower | None) -> None:
-    """The agent's process; never returns. With a follower, it may be given one machine after another."""
-    code = EXIT_FAILED
+def be(
+    paths: MachineDir,
+    boot: Callable[[str], int],
+    parent: int,
+    follower: Follower | None,
+    program: Sequence[str] = (),
+) -> None:
+    """The agent's process; never returns. With a follower, it may be given one machine after another.
+
+    `program`: what it becomes, with the directory and the follower's two ends behind it; empty: it goes on as the copy that it is.
+    """
     try:
         system.die_with(parent)
         _arrive(paths)
@@ -38,7 +46,24 @@ def be(paths: MachineDir, boot: Callable[[str], int], parent: int, follower: Fol
         # Init is told when the machine must leave, and tells the agent.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
+        if program:
+            ends = (follower.tell, follower.listen) if follower is not None else ()
+            for end in ends:
+                os.set_inheritable(end, True)
+            os.execv(program[0], [*program, paths.path, *map(str, ends)])
         gc.enable()
+        work(paths, boot, follower)
+    except BaseException:  # noqa: BLE001  the edge of a process
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(EXIT_FAILED)
+
+
+def work(paths: MachineDir, boot: Callable[[str], int], follower: Follower | None) -> None:
+    """From the first machine to the last; never returns."""
+    code = EXIT_FAILED
+    try:
         code = boot(paths.path)
         while code == EXIT_AGENT_DONE and follower is not None:
             directory = follower.following()

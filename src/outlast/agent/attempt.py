@@ -10,7 +10,7 @@ import enum
 import errno
 from functools import partial
 
-from outlast.agent.child import Exit, Reason, Start
+from outlast.agent.child import Exit, OneName, Reason, Start
 from outlast.agent.commits import Abandoned, Commits
 from outlast.agent.pulse import BEAT_SECONDS
 from outlast.agent.standing import AWAY, Offline
@@ -185,7 +185,10 @@ class AttemptLife(Commits):
     def _put_in_place(self, checkpoint: Checkpoint) -> None:
         self._clear()
         for file, chunks in download_many(self.folder, read_manifest(self.folder, checkpoint.name).files):
-            self.child.restore(file.path, file.mode, chunks)
+            try:
+                self.child.restore(file.path, file.mode, chunks)
+            except OneName as error:
+                raise Unshipped(error) from error
 
     def _train(self) -> Exit:
         while True:

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Protocol
 
 from outlast.dataclass import dataclass
+from outlast.errors import OutlastError
 
 Chunks = Iterator[bytes]
 
@@ -69,6 +70,15 @@ class Changed(Exception):
     """The trainer rewrote a file while it was being taken: this save cannot be committed, the next one will be."""
 
 
+class OneName(OutlastError):
+    """This computer's file system takes two names of what is put in place for one, as a Mac's does that differ by case."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"`{path}` is there already: this machine's file system takes two names of the checkpoint for one"
+        )
+
+
 @dataclass(frozen=True)
 class Saved:
     """A whole set of files that the trainer has put in place: a checkpoint, with the outputs as they were at that moment."""
@@ -114,7 +124,7 @@ class Child(Protocol):
         ...
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
-        """Puts one file of the checkpoint in place."""
+        """Puts one file of the checkpoint in place. `OneName`: in the place of another one."""
         ...
 
     def start(self, start: Start) -> None:

@@ -11,7 +11,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from outlast.agent import agent_process, trainer_process
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
@@ -40,8 +40,17 @@ LOOK_SECONDS_MAX = 2.0
 """The wall clock may have been set, and the directory removed: deadlines and the directory are looked at this often."""
 
 
-def run(directory: str, boot: Callable[[str], int], follower: Follower | None = None, clock: Clock = SYSTEM) -> int:
-    """A machine's whole life, in the process that calls it; returns its exit code. With a follower: one machine after another."""
+def run(
+    directory: str,
+    boot: Callable[[str], int],
+    follower: Follower | None = None,
+    clock: Clock = SYSTEM,
+    program: Sequence[str] = (),
+) -> int:
+    """A machine's whole life, in the process that calls it; returns its exit code. With a follower: one machine after another.
+
+    `program`: what its agent is, where it may not be a copy of this process (see `agent_process.be`).
+    """
     if os.getsid(0) != os.getpid():
         os.setsid()
     gc.disable()
@@ -55,7 +64,7 @@ def run(directory: str, boot: Callable[[str], int], follower: Follower | None = 
         paths = MachineDir(directory)
         if not begin(paths):
             return EXIT_DIED  # a supervisor gave this machine up before it began
-        init = Init(paths, paths.read_assignment(), boot, clock, agent, series=follower is not None)
+        init = Init(paths, paths.read_assignment(), boot, clock, agent, series=follower is not None, program=program)
         code = init.live()
         agent = init.close()
         following = follower.following() if follower is not None and agent is not None else None
@@ -97,6 +106,7 @@ class Init:
         agent: Agent | None = None,
         *,
         series: bool = False,
+        program: Sequence[str] = (),
     ) -> None:
         """`agent`: of the machine before, and free. `series`: it may stay for the machine after."""
         self.paths = paths
@@ -105,6 +115,7 @@ class Init:
         self.clock = clock
         self.exit_code: int | None = None
         self._series = series
+        self._program = program
         self._agent = agent
         self._agent_born_at = 0.0
         self._agent_due_at = 0.0
@@ -191,7 +202,7 @@ class Init:
         self._agent_born_at = self.clock.monotonic()
         pid = os.fork()
         if pid == 0:
-            agent_process.be(self.paths, self.boot, parent, follower)
+            agent_process.be(self.paths, self.boot, parent, follower, self._program)
         if follower is not None:
             follower.close()
         self._agent = Agent(pid, leader)

@@ -32,6 +32,7 @@ from outlast.clock import Clock
 from outlast.dataclass import dataclass
 from outlast.errors import Denied, NotFound, UsageError
 from outlast.folder.prunes import read_prunes
+from outlast.spec.names import one_spelling
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Target
 from outlast.store.store import Store
@@ -205,6 +206,12 @@ def _check_target(target: Target, shipped: set[bytes], directory: Path) -> None:
             raise UsageError(
                 f"`{script}` is a link to outside of `{directory}`, and only what is inside of it is shipped",
                 hint="put a copy of the script itself there, or stand where it is",
+            )
+        spelled = next((path for path in map(os.fsdecode, shipped) if one_spelling(path) == one_spelling(script)), "")
+        if spelled:
+            raise UsageError(
+                f"`{script}` is spelled `{spelled}`, and not every file system takes the two for one",
+                hint=f"`outlast run {spelled}`",
             )
         raise UsageError(
             f"`{script}` is there and is left out of the bundle, by git's or `.outlastignore`'s rules",

@@ -41,13 +41,16 @@ def publish(folder: Folder, launch_id: str, spec: Spec | None = None, head: Head
         return
     files = output_files(folder, head)
     wanted = dict(_places(folder, files))
-    stale = [entry.key for entry in folder.store.list(folder.keys.outputs) if entry.key not in wanted]
+    # First, since a file system may take what was for what will be: `Model.pt` for `model.pt`.
+    folder.store.purge([entry.key for entry in folder.store.list(folder.keys.outputs) if entry.key not in wanted])
+    damaged = []
     for key, file in wanted.items():
         try:
             folder.store.upload(key, download(folder, file))
         except Damaged:
-            stale.append(key)  # whoever reads the outputs by their manifest is told; nobody waits for this file
-    folder.store.purge(stale)
+            damaged.append(key)  # whoever reads the outputs by their manifest is told; nobody waits for this file
+    if damaged:
+        folder.store.purge(damaged)
     folder.rewrite(folder.keys.published, Published(head.outputs))
 
 

@@ -22,9 +22,19 @@ SMALL_ENTRIES_MAX = 64
 SMALL_BYTES_MAX = 256 << 10
 
 NO_FILE = frozenset(
-    (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL, errno.EFBIG, errno.ENAMETOOLONG)
+    (
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.ELOOP,
+        errno.ENXIO,
+        errno.EOPNOTSUPP,
+        errno.EINVAL,
+        errno.EFBIG,
+        errno.ENAMETOOLONG,
+    )
 )
-"""What opening and reading says of a name that is not there, or no regular file, or no record's size."""
+"""What opening and reading says of a name that is not there, or no regular file, or no record's size. Of a socket Linux says ENXIO, and
+others EOPNOTSUPP."""
 
 
 def put(path: AnyPath, data: bytes, *, durable: bool = False) -> None:

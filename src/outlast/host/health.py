@@ -40,10 +40,14 @@ def _confined_bytes() -> tuple[int, int] | None:
 
 def limits() -> dict[str, tuple[int, int]]:
     """`files`, `processes` -> (now, the most that one may ask for); -1: without end."""
-    return {
-        "files": resource.getrlimit(resource.RLIMIT_NOFILE),
-        "processes": resource.getrlimit(resource.RLIMIT_NPROC),
-    }
+    kinds = {"files": resource.RLIMIT_NOFILE, "processes": resource.RLIMIT_NPROC}
+    return {name: _bounded(*resource.getrlimit(kind)) for name, kind in kinds.items()}
+
+
+def _bounded(now: int, most: int) -> tuple[int, int]:
+    """Linux has -1 for what is without end, and macOS the largest number that there is."""
+    endless = resource.RLIM_INFINITY
+    return -1 if now == endless else now, -1 if most == endless else most
 
 
 def own_processes() -> int | None:

@@ -14,8 +14,9 @@ from dataclasses import field
 from pathlib import Path
 
 from outlast.dataclass import dataclass
-from outlast.errors import Damaged
+from outlast.errors import Damaged, UsageError
 from outlast.host import files
+from outlast.spec.names import one_spelling
 from outlast.spec.record import decode, encode
 
 PRIVATE = 0o700
@@ -36,6 +37,15 @@ class LaunchSecrets:
 
 
 def put_kept(user_dir: Path, name: str, value: str) -> None:
+    """`UsageError` for the name of another one, as this file system sees it: that one's value would be lost."""
+    names = names_kept(user_dir)
+    if name not in names and read_kept(user_dir, name) is not None:
+        other = next((one for one in names if one_spelling(one) == one_spelling(name)), name)
+        raise UsageError(
+            f"`{other}` is kept, and this file system takes `{name}` for the same name",
+            state=f"`{other}` is as it was",
+            hint=f"choose another name, or `outlast secret delete {other}` first",
+        )
     files.put(_private(user_dir, "kept") / name, value.encode(), durable=True)
 
 

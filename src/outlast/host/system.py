@@ -133,7 +133,8 @@ def start_time(pid: int) -> str:
 
 def running_seconds(pid: int) -> float:
     """For how long the process has run; 0: that is not known here."""
-    if not LINUX or not (ticks := start_time(pid)):
+    ticks = start_time(pid) if LINUX else ""
+    if not ticks:
         return 0.0
     with open("/proc/uptime", "rb") as file:
         up_seconds = float(file.read().split()[0])
@@ -177,7 +178,7 @@ def send(pid: int, began: str, number: int) -> bool:
         if not same_start(start_time(pid), began):
             return False
         try:
-            if held is not None:
+            if LINUX and held is not None:
                 # Held before it was looked at: its number cannot have passed to another in between.
                 signal.pidfd_send_signal(held, number)
             else:
@@ -310,6 +311,8 @@ def _pipe_of(pid: int) -> tuple[int, int]:
 
 def _tell_of_end(descriptor: int, number: int, kind: int, whom: int | bytes) -> None:
     """Sends that signal when the other end of the pipe is closed."""
+    if not LINUX:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, number)
     fcntl.fcntl(descriptor, kind, whom)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)

@@ -8,6 +8,7 @@ from random import Random
 
 from outlast.dataclass import dataclass
 from outlast.errors import UsageError
+from outlast.machine.settle import quiet_seconds
 from outlast.spec.spec import Drill
 
 KILLS_DEFAULT = 3
@@ -133,7 +134,7 @@ def _by_clock(course: Course, kinds: list[Kind], random: Random) -> Plan:
             + (
                 ""
                 if course.saves_by_library
-                else "; a script's own files count when all of them have been quiet for 2 s"
+                else f"; a script's own files count when all of them have been quiet for {quiet_seconds():.0f} s"
             ),
         )
     width = (LAST_SHARE - first) / len(kinds)

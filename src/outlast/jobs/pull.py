@@ -6,7 +6,7 @@ import errno
 import fnmatch
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from outlast.folder.content import download_many, named, pinned, select
 from outlast.folder.publish import OUTPUT
 from outlast.folder.records import File, Head, Manifest
 from outlast.jobs.job import Job
+from outlast.spec.names import one_spelling
 from outlast.spec.progress import OnProgress, counted, silent
 
 CHECKPOINT = "checkpoint/"
@@ -69,16 +70,49 @@ def copy_matching(
         head = job.folder.existing_head().head
         every = {below + path: file for path, file in _files(head, manifests, several=checkpoint == "all")}
         wanted = {path: file for path, file in every.items() if not pattern or _fits(path, below, pattern)}
-        missing = {path: file for path, file in wanted.items() if not _is_there(safe_path(root, path), file)}
-        pulled.skipped += len(wanted) - len(missing)
-        total = 0 if below else sum(file.bytes for file in missing.values())
-        if missing and own:
+        if wanted and own:
             _keep_out(root)
+        confused = dict(_confused(root, wanted))
+        distinct = {path: file for path, file in wanted.items() if path not in confused}
+        missing = {path: file for path, file in distinct.items() if not _is_there(safe_path(root, path), file)}
+        pulled.skipped += len(distinct) - len(missing)
+        total = 0 if below else sum(file.bytes for file in missing.values())
         for path, (file, chunks) in zip(missing, download_many(job.folder, list(missing.values())), strict=True):
             _write(file, counted(chunks, "copying", total, on_progress, pulled.bytes), safe_path(root, path))
             pulled.files.append(path)
             pulled.bytes += file.bytes
+    if confused:
+        raise _taken_for_one(job.id, root, confused)
     return list(every)
+
+
+def _confused(root: Path, wanted: Mapping[str, File]) -> Iterator[tuple[str, str]]:
+    """(path, another one that is the same to the file system at `root`): as few have it, it is asked by trying."""
+    first: dict[str, str] = {}
+    for path, file in wanted.items():
+        other = first.setdefault(one_spelling(path), path)
+        if file.sha256 != wanted[other].sha256 and _is_one(safe_path(root, other), safe_path(root, path)):
+            yield path, other
+
+
+def _is_one(target: Path, other: Path) -> bool:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _partial(target).touch()
+        return _partial(other).exists()
+    except OSError as error:
+        raise _translated(error, target) from error
+    finally:
+        _discard(_partial(target))
+
+
+def _taken_for_one(id: str, root: Path, confused: Mapping[str, str]) -> OutlastError:
+    path, other = next(iter(confused.items()))
+    count = f"{len(confused)} files were" if len(confused) > 1 else f"`{path}` was"
+    return OutlastError(
+        f"{count} not copied: the file system of `{root}` takes `{path}` and `{other}` for one; all others are there",
+        hint=f"`--to` a disk that tells upper from lower case, or `outlast pull {id} '{path}' --to` another directory",
+    )
 
 
 def no_match(kind: str, id: str, pattern: str, there: list[str]) -> NotFound:
@@ -156,7 +190,7 @@ def _is_there(target: Path, file: File) -> bool:
 
 def _write(file: File, chunks: Iterator[bytes], target: Path) -> None:
     """Beside its place and then renamed: an interrupted pull leaves no half file under a real name."""
-    partial = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.pulling")
+    partial = _partial(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)  # of a pull that was killed
@@ -169,6 +203,10 @@ def _write(file: File, chunks: Iterator[bytes], target: Path) -> None:
         raise _translated(error, target) from error
     finally:
         _discard(partial)
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.pulling")
 
 
 def _discard(partial: Path) -> None:

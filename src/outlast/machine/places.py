@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from outlast.agent.child import OneName
 from outlast.errors import UsageError
 from outlast.host import files
 from outlast.host.machine_dir import MachineDir
@@ -83,6 +84,8 @@ class Places:
                         view = view[done:]
                         written += done
                 os.fchmod(file.fileno(), mode & 0o777)
+        except (FileExistsError, NotADirectoryError):
+            raise OneName(path) from None
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 said = f"this machine's disk was full after {written:,} bytes of `{path}` were restored"

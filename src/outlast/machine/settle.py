@@ -36,6 +36,11 @@ LOOK_SHARE = 100
 _LOG = pattern(r"\.(log|csv|tsv|txt|jsonl|ndjson|out|err|wandb)$|tfevents", re.IGNORECASE)
 
 
+def quiet_seconds() -> float:
+    """How long a file must be unchanged that was not renamed."""
+    return SETTLE_SECONDS if system.LINUX else SETTLE_SECONDS_UNSEEN
+
+
 class Condition(enum.Enum):
     QUIET = "quiet"
     APPENDED = "appended to"
@@ -180,7 +185,7 @@ class Settling:
     def _settled(self, file: Watched, now: float) -> bool:
         if file.renamed and file.seen.size > 0:
             return now - file.changed_at >= SETTLE_SECONDS_RENAMED
-        return now - file.changed_at >= (SETTLE_SECONDS if system.LINUX else SETTLE_SECONDS_UNSEEN)
+        return now - file.changed_at >= quiet_seconds()
 
     def _written(self) -> set[str]:
         """Costs a look at every process of the machine, so it comes after all that costs nothing."""

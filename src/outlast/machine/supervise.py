@@ -18,6 +18,7 @@ from outlast.clock import SYSTEM
 from outlast.engines.local.capacity import this_machine
 from outlast.engines.local.layout import LocalDir
 from outlast.engines.local.supervisor import IDLE_SECONDS, Supervisor
+from outlast.host import system
 
 IDLE = "OUTLAST_SUPERVISOR_IDLE_SECONDS"
 FALLS = "OUTLAST_SUPERVISOR_FALLS"
@@ -34,7 +35,7 @@ def main(arguments: list[str]) -> int:
     gc.freeze()  # what is there now is never looked at again: the pages stay shared with all machines
     supervisor = Supervisor(
         LocalDir(Path(directory)),
-        lambda path, follower: init.run(path, run_boot, follower),
+        lambda path, follower: init.run(path, run_boot, follower, program=agent_program(boot)),
         SYSTEM,
         this_machine(os.environ),
         float(os.environ.get(IDLE) or IDLE_SECONDS),
@@ -53,6 +54,11 @@ def main(arguments: list[str]) -> int:
         environ = {**os.environ, FALLS: str(falls)}
         os.execve(sys.executable, [sys.executable, "-m", "outlast.machine.supervise", directory, boot, ""], environ)
     return 0
+
+
+def agent_program(boot: str) -> tuple[str, ...]:
+    """What an agent becomes where it may not be a forked copy: a Mac kills one that asks for an address, as a home in a bucket needs."""
+    return () if system.LINUX else (sys.executable, "-m", "outlast.machine.agent_program", boot)
 
 
 def load(boot: str, user_dir: Path) -> Callable[[str], int]:

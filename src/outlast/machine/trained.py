@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from random import SystemRandom
 
+from outlast.agent.child import OneName
 from outlast.folder import evaluation
 from outlast.folder.content import download, read_manifest
 from outlast.folder.folder import Folder
@@ -29,10 +30,13 @@ def furnish_trained(store: Store, spec: Spec, directory: str) -> dict[str, str]:
         (root / name).mkdir(parents=True)
     for file in read_manifest(folder, evaluation.TRAINED).files:
         path = root / file.path  # its manifest was checked: below one of these two
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "xb") as target:
-            for chunk in download(folder, file):
-                target.write(chunk)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "xb") as target:
+                for chunk in download(folder, file):
+                    target.write(chunk)
+        except (FileExistsError, NotADirectoryError):
+            raise OneName(file.path) from None
         os.chmod(path, READ_ONLY | (file.mode & 0o111))
     step = spec.evaluation.step
     return {

@@ -68,8 +68,6 @@ class ProcessChild:
         self._progress = f"{paths.run}/progress"
         self._library = Library(self.places.checkpoint, paths.run, paths.taken)
         self._tidings = os.open(paths.tidings, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._poll = select.poll()
-        self._poll.register(self._tidings, select.POLLIN)
         order = trainer_process.read_order(paths)
         self._attempt = order.attempt if order is not None else None
         self._forget()
@@ -326,8 +324,8 @@ class ProcessChild:
 
     def _listen(self, seconds: float) -> bool:
         """True: init has said something, and it is on disk."""
-        events = self._poll.poll(max(0.0, seconds) * 1000 + 1)
-        if not events:
+        # Not by poll: that of macOS never tells that the last one who could write into a pipe with a name is gone.
+        if not select.select([self._tidings], [], [], max(0.0, seconds) + 0.001)[0]:
             return False
         if not os.read(self._tidings, 4096):
             raise SystemExit(1)  # init is dead, and so is this machine

@@ -85,5 +85,10 @@ def shown(text: str) -> str:
     return f"`{safe}`" if len(safe) <= _SHOWN_LENGTH_MAX else f"`{safe[:_SHOWN_LENGTH_MAX]}...`"
 
 
+def one_spelling(path: str) -> str:
+    """Equal for paths that a file system may take for one: a Mac's does not tell case, nor how a letter is composed."""
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", path).casefold())
+
+
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()

@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 from typing import Protocol
 
-from outlast_emulator.machines.furniture import OPAQUE
+from outlast_emulator.machines.furniture import OPAQUE, set_attribute
 
 DELETED, EMPTIED = ".wh.", ".wh..wh..opq"
 XATTR = "SCHILY.xattr."
@@ -106,7 +106,7 @@ def _delete(path: str, flat: bool) -> None:
 
 def _empty(directory: str, flat: bool) -> None:
     if not flat:
-        os.setxattr(directory, OPAQUE, b"y")
+        set_attribute(directory, OPAQUE, b"y")
         return
     for name in os.listdir(directory):
         _remove(os.path.join(directory, name))
@@ -152,9 +152,7 @@ def _describe(entry: tarfile.TarInfo, path: str) -> None:
         os.lchown(path, entry.uid, entry.gid)
         for name, value in entry.pax_headers.items():
             if name.startswith(XATTR) and not name.startswith(f"{XATTR}trusted.overlay."):
-                os.setxattr(
-                    path, name.removeprefix(XATTR), value.encode("utf-8", "surrogateescape"), follow_symlinks=False
-                )
+                set_attribute(path, name.removeprefix(XATTR), value.encode("utf-8", "surrogateescape"))
     if not entry.issym():
         os.chmod(path, stat.S_IMODE(entry.mode))
     if not entry.isdir():

@@ -63,11 +63,17 @@ def make(layer: Path, hidden: Sequence[str]) -> None:
     for place, mode in EMPTY.items():
         path = _directory(layer, place)
         path.chmod(mode)
-        os.setxattr(path, OPAQUE, b"y")
+        set_attribute(path, OPAQUE, b"y")
     for place in sorted(hidden):
         _hide(layer, Path(place))
     for directory in _program_directories(layer):
         write_programs(directory)
+
+
+def set_attribute(path: str | Path, name: str, value: bytes) -> None:
+    """Of a layer of Linux, and of a link itself; what another system has by such a name is not what is meant."""
+    if sys.platform == "linux":
+        os.setxattr(path, name, value, follow_symlinks=False)
 
 
 def write_programs(directory: Path, tell: str = BY_SIGNAL, run: str = "/run") -> None:

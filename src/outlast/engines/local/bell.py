@@ -14,7 +14,7 @@ from typing import IO
 from outlast.engines.local.layout import LocalDir
 from outlast.google.variables import is_google
 
-PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
+PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 PASSED_BEGINNINGS = ("LC_", "SSL_CERT_")
 PASSED_ENDINGS = ("_PROXY", "_proxy")
 """What machines inherit from the shell; nothing else of it leaks in."""
@@ -67,7 +67,7 @@ class Bell:
         try:
             descriptor = os.open(self.paths.bell, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            if error.errno in (errno.ENXIO, errno.ENOENT, errno.ELOOP, errno.EISDIR):
+            if error.errno in (errno.ENXIO, errno.EOPNOTSUPP, errno.ENOENT, errno.ELOOP, errno.EISDIR):
                 return False
             raise
         try:

@@ -55,7 +55,7 @@ def _text(path: Path) -> str:
             f"there is no file `{path}`", hint="look at its spelling; `stdin` reads what is piped in"
         ) from None
     except OSError as error:
-        if error.errno in (errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO):
+        if error.errno in (errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO, errno.EOPNOTSUPP):
             raise UsageError(
                 f"`{path}` is no sweep's file: {error.strerror}",
                 hint=f"it is {FORMS}; pipes: `... | outlast expand stdin`",

@@ -1,0 +1,126 @@
+"""Names of files that differ by case alone, where the file system takes them for one, as a Mac's does: nothing is lost in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from outlast.errors import UsageError
+from outlast.host.secrets import names_kept, put_kept, read_kept
+from tests import folding
+from tests.cli.stranger import estranged
+from tests.cli.user import Said, User
+
+TWO = """
+import os, pathlib, sys
+for directory in ("kept", "made"):
+    os.makedirs(directory, exist_ok=True)
+    for name in ("A.txt", "a.txt"):
+        pathlib.Path(directory, name).write_text(f"{directory} {name}")
+sys.exit(0 if "--again" in sys.argv else 3)
+"""
+
+RENAMED = """
+import outlast
+loop = outlast.steps(2, outlast.State(total=0), save_steps=1)
+for step in loop:
+    pass
+again = loop.attempt > 1
+for old in outlast.output_dir().iterdir():
+    old.unlink()
+(outlast.output_dir() / ("result.txt" if again else "Result.txt")).write_text("second" if again else "first")
+raise SystemExit(0 if again else 3)
+"""
+
+
+def on_linux(user: User, *args: str) -> Said:
+    """On another computer, with the same home."""
+    return user.outlast(args[0], "--home", str(user.root / "shared"), *args[1:], OUTLAST_DIR=str(user.root / "linux"))
+
+
+def there(user: User, *args: str) -> Said:
+    return user.outlast(args[0], "--home", str(user.root / "shared"), *args[1:])
+
+
+@pytest.fixture
+def two(user: User, monkeypatch: pytest.MonkeyPatch) -> User:
+    """Has a job that failed on Linux, with two files each among its checkpoint and its outputs."""
+    user.write("train.py", TWO)
+    words = ("--job-id", "two", "--checkpoint-dir", "kept", "--output-dir", "made", "--resume-args=--again")
+    assert on_linux(user, "run", *words, "train.py").code == 1
+    return user
+
+
+def files(directory: Path) -> dict[str, str]:
+    found = (path for path in directory.rglob("*.txt") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_text() for path in found}
+
+
+def test_a_pull_names_the_file_that_it_has_no_place_for(two: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    estranged(two, monkeypatch)
+    for _ in range(2):  # what is there of the first one does not pass for the other
+        pulled = there(two, "pull", "two")
+        assert pulled.code == 1
+        assert "2 files were not copied" in pulled.err and "`outputs/a.txt` and `outputs/A.txt` for one" in pulled.err
+        assert files(two.work / "two") == {"outputs/A.txt": "made A.txt", "checkpoint/A.txt": "kept A.txt"}
+    assert (two.work / "two/.gitignore").read_text() == "*\n"
+    assert there(two, "pull", "two", "outputs/a.txt", "--to", "other").code == 0
+    assert files(two.work / "other") == {"outputs/a.txt": "made a.txt"}
+
+
+def test_a_checkpoint_that_has_no_place_fails_its_job_and_goes_on_elsewhere(
+    two: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        far = estranged(User(two.root), patch)
+        resumed = there(far, "resume", "two")
+        assert resumed.code == 1 and "takes two names of the checkpoint for one" in resumed.err
+    done = on_linux(two, "resume", "two")
+    assert done.code == 0, done.err
+    assert on_linux(two, "pull", "two").code == 0
+    assert files(two.work / "two").keys() >= {"outputs/A.txt", "outputs/a.txt", "checkpoint/A.txt", "checkpoint/a.txt"}
+
+
+def test_a_bundle_that_has_no_place_fails_its_job_with_the_name(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    user.write("train.py", "raise SystemExit(3)")
+    user.write("part/Model.py", "x = 1")
+    user.write("part/model.py", "x = 2")
+    assert on_linux(user, "run", "--job-id", "twin", "train.py").code == 1
+    estranged(user, monkeypatch)
+    resumed = there(user, "resume", "twin")
+    assert resumed.code == 1 and "takes two names of the bundle for one" in resumed.err, resumed.err
+
+
+def test_an_output_that_is_spelled_anew_is_published(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    user.write("train.py", RENAMED)
+    estranged(user, monkeypatch)
+    assert user.outlast("run", "--job-id", "anew", "train.py").code == 1
+    assert files(user.home / "jobs/anew/outputs") == {"Result.txt": "first"}
+    assert user.outlast("resume", "anew").code == 0
+    assert set(files(user.home / "jobs/anew/outputs").values()) == {"second"}
+
+
+def test_what_is_typed_in_another_spelling_is_answered_with_the_right_one(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estranged(user, monkeypatch)
+    user.write("train.py", "import part.Model")
+    user.write("part/Model.py", "print('it is here')")
+    typed = user.outlast("run", "Train.py")
+    assert typed.code == 2 and "`Train.py` is spelled `train.py`" in typed.err and "`outlast run train.py`" in typed.err
+    assert user.outlast("run", "train.py").code == 0
+    (user.work / "part/Model.py").rename(user.work / "part/model.py")
+    user.write("train.py", "import part.model")
+    done = user.outlast("run", "train.py")
+    assert done.code == 0 and "it is here" in done.out, done.err
+
+
+def test_a_secret_is_not_replaced_by_one_of_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folding.install(str(tmp_path), monkeypatch.setattr)
+    put_kept(tmp_path, "token", "first")
+    with pytest.raises(UsageError, match="`token` is kept, and this file system takes `TOKEN` for the same name"):
+        put_kept(tmp_path, "TOKEN", "second")
+    assert (names_kept(tmp_path), read_kept(tmp_path, "token")) == (["token"], b"first")
+    put_kept(tmp_path, "token", "third")
+    assert read_kept(tmp_path, "token") == b"third"
