@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any
 
 from outlast.dataclass import dataclass, replace
-from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, StoreFull, UsageError
 from outlast.folder import life
 from outlast.folder.content import select
 from outlast.folder.folder import HeadAt, nonce
@@ -60,6 +60,9 @@ def resume(
         raise NotFound(
             f"job `{job.id}` was deleted at this moment", state="nothing was started, nothing is being spent"
         ) from None
+    except (StoreFull, Denied) as error:
+        error.state = error.state or "it stays as it is; nothing was started, nothing is being spent"
+        raise
 
 
 def _resume(world: World, job: Job, asked: _Wanted, *, allow_changed: bool) -> None:
@@ -90,7 +93,10 @@ def _resume(world: World, job: Job, asked: _Wanted, *, allow_changed: bool) -> N
                     return
                 continue
             if world.engine(record.engine).state(as_launch(job, record, spec)).over:
-                look(world, job)  # writes down that it has ended
+                if not look(world, job).head.state.final:  # which writes down that it has ended
+                    raise StoreFull(
+                        f"home `{job.home.url}` has no room for the end of job `{job.id}`", hint="free some space there"
+                    )
                 continue
             _check_unchanged(world, job, spec, at.head, record, wanted)
             start(world, job, spec, at.head)

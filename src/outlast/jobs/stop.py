@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlast.errors import StoreFull
 from outlast.folder import life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
@@ -27,10 +28,28 @@ def stop(world: World, job: Job, *, grace_seconds: float = GRACE_SECONDS) -> Sta
     refuse_cell(job, "stop")
     head = job.folder.existing_head().head
     if not head.state.final:
-        wish(job, head.launch)
-        _wait(world, job, head, grace_seconds)
+        try:
+            wish(job, head.launch)
+        except StoreFull:
+            _stop_without_room(world, job, head)
+        else:
+            _wait(world, job, head, grace_seconds)
     _stop_engine(world, job)
     return look(world, job)
+
+
+def _stop_without_room(world: World, job: Job, head: Head) -> None:
+    """Nobody can be told, and nothing could be saved. What its machines hold of the disk may be the room that its end needs."""
+    record = job.folder.read_launch(head.launch)
+    world.engine(record.engine).stop(as_launch(job, record, job.folder.read_spec()))
+    try:
+        _wait(world, job, head, 0.0)
+    except StoreFull as error:
+        error.state = (
+            f"nothing of job `{job.id}` runs any more; its end is written by the first command that finds room"
+        )
+        error.hint = "free some space there"
+        raise
 
 
 def wish(job: Job, launch: int) -> None:
