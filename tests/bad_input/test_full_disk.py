@@ -126,6 +126,22 @@ def test_a_job_whose_home_is_full_is_stopped_all_the_same(user: User, machines_t
         assert states == ({"stopped"} if machines_too else {"failed"})
 
 
+def test_a_job_whose_home_has_become_read_only_is_stopped_all_the_same(user: User) -> None:
+    user.write("train.py", LONG)
+    with small_disk(user, user.root / "disk", "4m") as disk:
+        home = ["--home", str(disk.path / "home")]
+        assert user.outlast("run", "--detach", *home, "--job-id", "mine", "train.py").code == 0
+        until(lambda: user.outlast("logs", *home, "mine").out == "began\n", "its first line")
+        disk.remount("ro")
+        said = user.outlast("stop", *home, "mine")
+        assert said.code == 4 and "nothing of job `mine` runs any more" in said.err, said.err
+        assert_nothing_runs(user)
+        for command in (["jobs"], ["show"], ["logs"]):
+            assert user.outlast(*command, *home).code == 0, command
+        disk.remount("rw")
+        assert [row["state"] for row in user.outlast("jobs", *home, "--json").json] == ["failed"]
+
+
 def test_a_job_that_cannot_be_resumed_for_want_of_room_says_that_it_stays_as_it_is(user: User) -> None:
     user.write("train.py", LONG)
     with small_disk(user, user.root / "disk", "2m") as disk:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlast.dataclass import replace
 from outlast.engines.engine import Condition, LaunchState
 from outlast.engines.registry import LOST
-from outlast.errors import NoCapacity, StoreFull
+from outlast.errors import Denied, NoCapacity, StoreFull
 from outlast.folder import cost, life
 from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
@@ -112,7 +112,10 @@ def _mend(
     if final is not None:
         try:
             return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
-        except StoreFull as error:  # who only looks needs no room: the next one that finds some writes it
+        except (
+            StoreFull,
+            Denied,
+        ) as error:  # who only looks needs neither room nor rights: the next who has them writes it
             return at, LaunchState(Condition.WAITING, error.message)
     if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:
         remember_stockout(job, record)
