@@ -80,7 +80,7 @@ def command(
         try:
             stopped.append(_stop(world, each))
         except OutlastError as error:  # those after it are to be stopped all the same
-            error.state = error.state or f"job `{each.id}` was not stopped"
+            error.state = error.state or f"job `{each.id}` may still run"
             refused.append(error)
     if as_json and stopped:
         put_json(stopped)
