@@ -94,6 +94,9 @@ class SmallDisk:
                 os._exit(112)
         os.chdir(here)
 
+    def remount(self, option: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{option}", str(self.path)], preexec_fn=self.enter, check=True)
+
     def fill(self) -> None:
         """To the last byte."""
         for size in (len(BLOCK), 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -224,6 +225,19 @@ def running(user: User, job: str, *, busy_steps: int = 10**6) -> Path:
     folder = user.home / "jobs" / job
     until(lambda: bool(read(folder / "head.json")["checkpoints"]), "the first commit")
     return folder
+
+
+def test_a_damaged_head_is_put_back_as_its_hint_says(user: User) -> None:
+    user.write("train.py", "import outlast\nfor step in outlast.steps(9, outlast.State(n=0), save_steps=3): pass")
+    assert user.outlast("run", "--job-id", "mine", "train.py").code == 0
+    newer = newest(user.home / "jobs" / "mine" / "head.json")
+    newer.write_bytes(b"garbage")
+    said = user.outlast("checkpoints", "mine")
+    assert said.code == 6 and "copy the older one over the newer" in said.err, said.err
+    older = newer.with_name(f"head.json~{int(newer.name.rpartition('~')[2]) - 1}")
+    shutil.copy(older, newer)
+    assert user.outlast("jobs", "--json").json[0]["state"] in ("failed", "succeeded")
+    assert user.outlast("checkpoints", "mine", "--verify").code == 0
 
 
 def test_a_head_that_is_damaged_under_its_machine_ends_it_and_is_not_written_over(user: User) -> None:

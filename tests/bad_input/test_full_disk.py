@@ -29,6 +29,7 @@ def test_a_submit_to_a_full_home_is_refused_and_can_be_made_again_when_there_is_
         disk.fill()
         said = user.outlast("run", *home, "--job-id", "second", "train.py")
         assert_full(said.code, said.err)
+        assert "job `second` was not submitted; nothing was started" in said.err
         assert_nothing_runs(user)
         assert [row["job"] for row in user.outlast("jobs", "--json").json] == ["first"]
         for command in READING:
@@ -95,6 +96,75 @@ def test_training_goes_on_while_the_home_is_full_and_commits_when_there_is_room(
         assert document["attempts"] == 1 and document["why"] is None and document["checkpoints"][-1]["step"] == 60
         logs = user.outlast("logs")
         assert [int(line.split()[1]) for line in logs.out.splitlines()] == list(range(60)) and logs.err == ""
+
+
+LONG = "import time\nprint('began', flush=True)\ntime.sleep(600)"
+
+
+@pytest.mark.parametrize("machines_too", [True, False])
+def test_a_job_whose_home_is_full_is_stopped_all_the_same(user: User, machines_too: bool) -> None:
+    user.write("train.py", LONG)
+    with small_disk(user, user.root / "disk", "4m") as disk:
+        if machines_too:
+            user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        home = ["--home", str(disk.path / "home")]
+        for job in ("one", "two"):
+            assert user.outlast("run", "--detach", *home, "--job-id", job, "train.py").code == 0
+        until(lambda: user.outlast("logs", *home, "two").out == "began\n", "its first line")
+        disk.fill()
+        said = user.outlast("stop", *home, "one", "two")
+        assert "one" in said.err and "two" in said.err and "Traceback" not in said.err
+        assert_nothing_runs(user)
+        if machines_too:  # what they left has made room
+            assert said.code == 0, said.err
+        else:
+            assert_full(said.code, said.err)
+            assert "nothing of job `one` runs any more" in said.err
+        assert len(user.outlast("jobs", *home, "--json").json) == 2
+        disk.free()
+        states = {row["state"] for row in user.outlast("jobs", *home, "--json").json}
+        assert states == ({"stopped"} if machines_too else {"failed"})
+
+
+def test_a_job_whose_home_has_become_read_only_is_stopped_all_the_same(user: User) -> None:
+    user.write("train.py", LONG)
+    with small_disk(user, user.root / "disk", "4m") as disk:
+        home = ["--home", str(disk.path / "home")]
+        assert user.outlast("run", "--detach", *home, "--job-id", "mine", "train.py").code == 0
+        until(lambda: user.outlast("logs", *home, "mine").out == "began\n", "its first line")
+        disk.remount("ro")
+        said = user.outlast("stop", *home, "mine")
+        assert said.code == 4 and "nothing of job `mine` runs any more" in said.err, said.err
+        assert_nothing_runs(user)
+        for command in (["jobs"], ["show"], ["logs"]):
+            assert user.outlast(*command, *home).code == 0, command
+        disk.remount("rw")
+        assert [row["state"] for row in user.outlast("jobs", *home, "--json").json] == ["failed"]
+
+
+def test_a_job_that_cannot_be_resumed_for_want_of_room_says_that_it_stays_as_it_is(user: User) -> None:
+    user.write("train.py", LONG)
+    with small_disk(user, user.root / "disk", "2m") as disk:
+        home = ["--home", str(disk.path / "home")]
+        assert user.outlast("run", "--detach", *home, "train.py").code == 0
+        disk.fill()
+        assert user.outlast("stop", *home, user.outlast("jobs", *home, "--json").json[0]["job"]).code == 6
+        for _ in range(2):  # its end is not written yet, and cannot be
+            said = user.outlast("resume", *home)
+            assert said.code == 6 and "it stays as it is; nothing was started" in said.err, said.err
+        assert_nothing_runs(user)
+
+
+def test_on_a_full_disk_a_job_can_be_deleted_which_makes_room(user: User) -> None:
+    user.write("train.py", "import outlast\n(outlast.output_dir() / 'model').write_bytes(bytes(200_000))")
+    with small_disk(user, user.root / "disk", "2m") as disk:
+        home = ["--home", str(disk.path / "home")]
+        assert user.outlast("run", *home, "--job-id", "old", "train.py").code == 0
+        disk.fill()
+        said = user.outlast("delete", *home, "--yes", "old")
+        assert said.code == 0, said.err
+        assert user.outlast("jobs", *home, "--json").json == []
+        assert user.outlast("run", *home, "--job-id", "old", "train.py").code == 0
 
 
 FILLS = """

@@ -57,6 +57,13 @@ def test_whoever_loses_his_directory_ends_with_all_that_he_started(user: User, t
             os.kill(pid, 9)
 
 
+def test_a_trainer_that_removes_its_machine_again_and_again_fails_for_that_on_one_line(user: User) -> None:
+    user.write("train.sh", 'rm -rf "$(dirname "$OUTLAST_RUN_DIR")"\nsleep 600\n')
+    said = user.outlast("run", "train.sh")
+    assert said.code == 1 and "directory was removed, 3 times in a row) after" in said.err, said.err
+    assert "\\n" not in said.err
+
+
 COUNTS = """
 import time
 import outlast

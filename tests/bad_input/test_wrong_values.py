@@ -35,6 +35,24 @@ def test_an_empty_name_is_no_job_and_above_all_not_the_newest(user: User) -> Non
     assert [row["job"] for row in user.outlast("jobs", "--json").json] == ["newest"]
 
 
+def test_an_empty_home_or_name_chooses_nothing_and_above_all_not_everything(user: User) -> None:
+    user.write("train.py", "import time\ntime.sleep(600)")
+    assert user.outlast("run", "--detach", "--job-id", "mine", "train.py").code == 0
+    for words in (
+        ["stop", "--all", "--yes", "--home", ""],
+        ["stop", "--yes", "--name", ""],
+        ["prune", "--yes", "--home", ""],
+        ["jobs", "--name", ""],
+        ["pull", "mine", "--to", ""],
+    ):
+        said = user.outlast(*words)
+        assert said.code == 2 and f"`{words[-2]}`: an empty value" in said.err and "hint: " in said.err, (
+            words,
+            said.err,
+        )
+    assert [row["job"] for row in user.outlast("jobs", "--running", "--json").json] == ["mine"]
+
+
 @pytest.mark.parametrize("path", ["a" * 300, "abcdefghi/" * 420])
 def test_a_path_that_is_too_long_is_said_to_be_so(user: User, path: str) -> None:
     user.write("train.py", "import outlast\n(outlast.output_dir() / 'a').touch()")

@@ -131,6 +131,18 @@ def test_a_home_and_a_cache_inside_the_project_are_no_part_of_it(plain: Working)
     assert plain.pack().digest == first.digest
 
 
+def test_a_home_inside_an_extra_directory_is_no_part_of_it(working: Working, tmp_path: Path) -> None:
+    working.write(".gitignore", "/data/\n")
+    working.write("data/a.csv")
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "b.csv").touch()
+    for extra in (working.directory / "data", tmp_path / "beside"):
+        working.store = DirectoryStore(extra / "home")
+        first = working.pack(extra=(extra,))
+        assert working.pack(extra=(extra,)).digest == first.digest
+        assert not [path for path in working.unpacked(first) if "home" in path]
+
+
 def test_extra_directories_ship_although_ignored_and_from_outside_under_their_own_name(
     working: Working, tmp_path: Path
 ) -> None:

@@ -162,6 +162,32 @@ def test_a_prefix_of_two_jobs_is_refused_with_both_names(saved: User) -> None:
     assert saved.outlast("show", "saved", "--json").json["job"] == "saved"
 
 
+def test_a_home_that_was_spelled_in_two_ways_is_one(saved: User) -> None:
+    (saved.root / "link").symlink_to(saved.outlast_dir)
+    for home in (f"{saved.root}/link/home", f"file://{saved.home}"):
+        assert saved.outlast("run", "--home", home, "--name", "other", "train.py").code == 0
+    assert len(saved.outlast("jobs", "--json", OUTLAST_HOME=f"file://{saved.home}").json) == 3
+    assert saved.outlast("show", "save", "--json").json["job"] == "saved"
+
+
+def test_a_name_that_jobs_of_two_homes_have_is_refused_with_both_folders(saved: User) -> None:
+    other = f"{saved.root}/other"
+    assert saved.outlast("run", "--home", other, "--job-id", "saved", "train.py").code == 0
+    for words in (["stop", "saved"], ["delete", "--yes", "saved"], ["show", "save"]):
+        said = saved.outlast(*words)
+        assert said.code == 2 and f"`{saved.home}/jobs/saved`" in said.err and f"`{other}/jobs/saved`" in said.err
+    for words in (["--home", other, "saved"], [f"{other}/jobs/saved"]):
+        assert saved.outlast("show", "--json", *words).json["folder"] == f"{other}/jobs/saved"
+
+
+def test_where_one_of_several_jobs_is_unknown_none_is_stopped_and_that_is_said(user: User) -> None:
+    user.write("train.py", "import time\ntime.sleep(600)")
+    assert user.outlast("run", "--detach", "--job-id", "mine", "train.py").code == 0
+    said = user.outlast("stop", "mine", "other")
+    assert said.code == 3 and "nothing was changed" in said.err
+    assert [row["job"] for row in user.outlast("jobs", "--running", "--json").json] == ["mine"]
+
+
 def test_an_unknown_job_is_answered_with_near_names(saved: User) -> None:
     said = saved.outlast("logs", "savd")
     assert said.code == 3 and "`saved`" in said.err

@@ -222,6 +222,21 @@ def test_a_file_that_is_opened_again_and_again_is_not_taken_in_between(
     assert len(content(await_saved(child))["checkpoint/last.bin"]) == 120
 
 
+def test_a_file_that_keeps_checkpoints_from_being_taken_is_named_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "HELD_UP_SECONDS", 0.5)
+    child = bench.run(
+        PREAMBLE + "held = open(ckpt / 'index.dat', 'w'); held.write('x'); held.flush()\n"
+        "(ckpt / 'step-1.json').write_text('{}'); wait('go'); held.close(); say('closed'); wait('end')"
+    )
+    until(lambda: child.saved(0, last=False) is not None or "`index.dat` is open" in log(child), "a word about it")
+    never_saved(child, 0.5)
+    assert log(child).count("no checkpoint was taken") == 1
+    go(bench)
+    assert sorted(content(await_saved(child))) == ["checkpoint/index.dat", "checkpoint/step-1.json"]
+
+
 def test_a_torn_file_is_refused_until_it_is_whole(bench: Bench) -> None:
     child = bench.run(
         PREAMBLE + "with zipfile.ZipFile('good.zip', 'w') as z: z.writestr('data', b'd' * 5000)\n"

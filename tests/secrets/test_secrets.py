@@ -109,8 +109,11 @@ def test_a_file_that_holds_a_secret_is_not_shipped_with_the_rest(laptop: Laptop)
     (laptop.work / "keys").mkdir()
     (laptop.work / "keys" / "token.txt").write_text(VALUE)
     (laptop.work / "other.txt").write_text("shipped")
+    (laptop.work / "keys" / "token.txt.example").write_text("shipped, though its name begins like that")
     asked = with_secret(laptop, reference="file:keys/token.txt")
-    (laptop.work / "say.py").write_text("import os\nassert os.environ['TOKEN'] and os.path.exists('other.txt')")
+    (laptop.work / "say.py").write_text(
+        "import os\nassert os.environ['TOKEN'] and os.path.exists('other.txt') and os.listdir('keys') == ['token.txt.example']"
+    )
     submitted = submit(laptop.world(), asked)
     assert wait(laptop.world(), submitted.job).state == "succeeded"
     for path in (laptop.user_dir / "home").rglob("*"):
@@ -210,6 +213,18 @@ def test_prune_finds_what_no_launch_needs_and_spares_what_is_young(
         os.utime(kept.launch_path(laptop.user_dir, launch_id), (1, 1))
     assert {path.stem for path in secrets_unneeded(laptop.world())} == {"left-behind", "homeless"}
     stop(laptop.world(), job)
+
+
+def test_what_is_kept_is_not_shipped_from_a_directory_that_holds_it(user: User) -> None:
+    user.write("say.py", "import os\nprint(sorted(os.listdir('.')))")
+    assert user.outlast("jobs").code == 0
+    kept.put_kept(user.outlast_dir, "A", VALUE)
+    said = user.outlast("run", "work/say.py", cwd=user.root)
+    assert "['work']" in said.out, said.err
+    (user.work / "say.py").rename(user.outlast_dir / "say.py")
+    said = user.outlast("run", "say.py", cwd=user.outlast_dir)
+    assert "'say.py'" in said.out and "'secrets'" not in said.out and "'local'" not in said.out, said.err
+    assert not [path for path in user.home.rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]
 
 
 def test_names_are_listed_and_values_are_not(user: User) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from outlast.bundle.apart import Apart
 from outlast.bundle.contents import Contents
 from outlast.bundle.git import Dirty
 from outlast.bundle.listing import File, excess_of
@@ -66,7 +67,7 @@ def pack(
     args: Sequence[str] = (),
     links: Sequence[str] = (),
     given: Sequence[Path] = (),
-    apart: Sequence[bytes] = (),
+    apart: Sequence[Path] = (),
     plain: bool = False,
     may_be_empty: bool = False,
     on_progress: OnProgress = silent,
@@ -74,14 +75,15 @@ def pack(
     """Ships the directory as it is now. With a target, it must be among what is shipped, and what it and `args` name is looked for too.
 
     `links`: names that something else takes in the working directory. `given`: directories that reach the machine in another way.
-    `apart`: beginnings of paths that are never shipped. `plain`: the directory is a commit's, see `see`.
+    `apart`: files and directories that are never shipped. `plain`: the directory is a commit's, see `see`.
     """
     directory = _checked(directory)
     extra = [Path(os.path.abspath(one)) for one in extra]
     memory = Memory(cache)
     contents = Contents(store, lambda: memory.recall_places(store.url), read_prunes(store), on_progress)
-    otherwise = _inside(directory, [path for path in given if target is None or not _holds(path, directory, target)])
-    apart = [*_inside(directory, [Path(store.url.removeprefix("file://")), cache]), *otherwise, *apart]
+    given = [path for path in given if target is None or not _holds(path, directory, target)]
+    otherwise = tuple(name + b"/" for name in Apart(directory, given).names)
+    apart = [Path(store.url.removeprefix("file://")), cache, *given, *apart]
     with ExitStack() as stack:
         seen = see(directory, extra, apart, memory, clock.now(), stack, plain=plain)
         if _is_there(seen, store, contents):
@@ -96,7 +98,7 @@ def pack(
         shipped = set(kept.tree.complete().paths)
         _check_target(target, shipped, directory)
         _check_links(links, shipped)
-        left_out = [one for one in left_out if not os.fsencode(f"{one.path}/").startswith(tuple(otherwise))]
+        left_out = [one for one in left_out if not os.fsencode(f"{one.path}/").startswith(otherwise)]
         told = {one.path for one in left_out}
         named = [*named_by(directory, target, shipped), *named_by_args(directory, args, shipped)]
         left_out += [one for one in named if one.path not in told and one.path.partition("/")[0] not in links]
@@ -232,16 +234,3 @@ def _check_links(links: Sequence[str], shipped: set[bytes]) -> None:
 def _holds(path: Path, directory: Path, target: Target) -> bool:
     """Whether the target lies there: then it is code, whatever else it may be."""
     return (directory / script_of(target)).is_relative_to(path)
-
-
-def _inside(directory: Path, paths: Sequence[Path]) -> list[bytes]:
-    """Those that lie inside of what is shipped, below it: our own places, and what reaches the machine in another way."""
-    found = []
-    for path in paths:
-        try:
-            inside = os.path.relpath(os.path.realpath(path), os.path.realpath(directory))
-        except ValueError:
-            continue
-        if path.is_absolute() and inside != "." and not inside.startswith(".."):
-            found.append(os.fsencode(inside) + b"/")
-    return found

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import field
 from pathlib import Path
 
+from outlast.bundle.apart import Apart
 from outlast.bundle.git import Dirty, Question
 from outlast.bundle.look import look
 from outlast.bundle.memory import Kept, Memory, tree_name
@@ -76,7 +77,7 @@ class Fresh:
 def see(
     directory: Path,
     extra: Sequence[Path],
-    apart: Sequence[bytes],
+    apart: Sequence[Path],
     memory: Memory,
     now: float,
     closing: ExitStack,
@@ -93,7 +94,7 @@ def see(
     selections = [select_extra(path, directory, text, apart) for path in extra]
     if survey is None:
         selections.append(select_walked(directory, text, apart, honour_gitignore=not plain))
-    key = _key(survey, selections, rules_digest(text, apart))
+    key = _key(survey, selections, rules_digest(text, Apart(directory, apart)))
     if before is not None and before.key == key and changed is not None and _recent(before, now):
         left_out = [LeftOut(*one) for one in before.left_out]
         return Seen(directory, name, key, before.tree, set(changed), survey, before, before.reported_at, left_out)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
+from outlast.bundle.apart import Apart
 from outlast.bundle.ignore import Ignore, Ignores
 from outlast.bundle.listing import all_canonical
 from outlast.bundle.rules import (
@@ -49,24 +50,25 @@ def ignore_text(directory: Path) -> bytes:
     return read_ignore_file(os.fsencode(directory / OUTLASTIGNORE))
 
 
-def select_surveyed(directory: Path, survey: Survey, text: bytes, apart: Sequence[bytes]) -> Selection:
+def select_surveyed(directory: Path, survey: Survey, text: bytes, apart: Sequence[Path]) -> Selection:
     """What git tracks plus untracked files that are not ignored, less `.outlastignore`, less what never travels."""
     selection = Selection(os.fsencode(directory), b"", [], ours=Ignores([Ignore(text)]))
     selection.dropped += [(name, NOT_CHECKED_OUT) for name in survey.missing]
-    _choose(selection, survey.names(), apart)
+    _choose(selection, survey.names(), Apart(directory, apart))
     return selection
 
 
-def select_walked(directory: Path, text: bytes, apart: Sequence[bytes], *, honour_gitignore: bool = True) -> Selection:
+def select_walked(directory: Path, text: bytes, apart: Sequence[Path], *, honour_gitignore: bool = True) -> Selection:
     """The same rules where git has nothing to say; `.gitignore` files count too."""
     selection = Selection(os.fsencode(directory), b"", [], ours=Ignores([Ignore(text)]))
-    walk = Walk(directory, selection.ours, honour_gitignore=honour_gitignore, apart=apart)
+    besides = Apart(directory, apart)
+    walk = Walk(directory, selection.ours, honour_gitignore=honour_gitignore, apart=besides)
     selection.dropped += walk.skipped
-    _choose(selection, walk.names, apart)
+    _choose(selection, walk.names, besides)
     return selection
 
 
-def select_extra(path: Path, directory: Path, text: bytes, apart: Sequence[bytes]) -> Selection:
+def select_extra(path: Path, directory: Path, text: bytes, apart: Sequence[Path]) -> Selection:
     """What was asked for by name. Inside the directory it ships where it is, git's rules or not; outside, under its own name."""
     if not os.path.lexists(path):
         raise NotFound(f"there is no `{path}` to be shipped", hint="name a directory or a file that is there")
@@ -87,15 +89,15 @@ def select_extra(path: Path, directory: Path, text: bytes, apart: Sequence[bytes
         (os.fsencode(directory), inside) if inside is not None else (os.fsencode(path.parent), os.fsencode(path.name))
     )
     selection = Selection(root, b"", [])
-    _choose(selection, [name], apart)
+    _choose(selection, [name], Apart(root, apart))
     return selection
 
 
-def rules_digest(text: bytes, apart: Sequence[bytes]) -> str:
-    return hashlib.sha256(b"%d\0%s\0%s" % (RULES_VERSION, text, b"\0".join(apart))).hexdigest()
+def rules_digest(text: bytes, apart: Apart) -> str:
+    return hashlib.sha256(b"%d\0%s\0%s" % (RULES_VERSION, text, b"\0".join(apart.names))).hexdigest()
 
 
-def _choose(selection: Selection, names: Sequence[bytes], apart: Sequence[bytes]) -> None:
+def _choose(selection: Selection, names: Sequence[bytes], apart: Apart) -> None:
     roots = environments(names)
     told: dict[bytes, str] = {}
     for name in names:
@@ -103,7 +105,7 @@ def _choose(selection: Selection, names: Sequence[bytes], apart: Sequence[bytes]
         if why:
             if why in (CREDENTIAL, UNPORTABLE):
                 told[name] = why
-        elif (roots and in_environment(name, roots)) or (apart and name.startswith(tuple(apart))):
+        elif (roots and in_environment(name, roots)) or (apart.names and name in apart):
             continue
         elif selection.ours.files and selection.ours.leaves_out(name):
             told[selection.ours.left_out_parent(name) or name] = BY_OUTLASTIGNORE

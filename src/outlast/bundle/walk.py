@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection
 from pathlib import Path
 
+from outlast.bundle.apart import Apart
 from outlast.bundle.ignore import Ignore, Ignores
 from outlast.bundle.rules import why_never
 from outlast.errors import Denied, UsageError
@@ -28,11 +28,9 @@ class Walk:
     What never travels is passed over. Directories are not followed through links. One that cannot be read is an error.
     """
 
-    def __init__(
-        self, root: Path, ours: Ignores, *, honour_gitignore: bool = True, apart: Collection[bytes] = ()
-    ) -> None:
-        """`apart`: directories, ending in `/`, that are not looked into."""
-        self._apart = frozenset(apart)
+    def __init__(self, root: Path, ours: Ignores, *, honour_gitignore: bool = True, apart: Apart | None = None) -> None:
+        """`apart`: what is passed over; its directories are not looked into."""
+        self._apart = apart or Apart(root, ())
         self.names: list[bytes] = []
         self.skipped: list[tuple[bytes, str]] = []
         self._root = os.fsencode(root)
@@ -53,7 +51,7 @@ class Walk:
         for entry in entries:
             path = base + entry.name
             is_directory = entry.is_dir(follow_symlinks=False)
-            if is_directory and (path + b"/" in self._apart or why_never(path + b"/")):
+            if path in self._apart or (is_directory and why_never(path + b"/")):
                 continue
             if gits.decides(path, is_directory):
                 self.skipped.append((path, BY_GITIGNORE))

@@ -131,12 +131,12 @@ def _evaluate(world: World, trained: Job, wanted: Wanted, *, as_json: bool, deta
     from outlast.jobs.look import look
     from outlast.jobs.see_off import see_off
     from outlast.jobs.submit import carry_out
-    from outlast.jobs.watch import ring_for_watching
+    from outlast.jobs.watch import ring
 
     planned = plan_evaluation(world, trained, wanted)
     _say_plan(planned, rebuilt=wanted.rebuild)
     if not detach:
-        ring_for_watching(Job.of(planned.home, planned.spec.job).folder)
+        ring(Job.of(planned.home, planned.spec.job).folder)
     job = carry_out(world, planned).job
     if detach:
         if as_json:

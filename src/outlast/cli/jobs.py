@@ -6,7 +6,7 @@ import click
 
 from outlast.cli.app import Command
 from outlast.cli.listing import STATES, list_all
-from outlast.cli.options import home_option, json_option, whole
+from outlast.cli.options import TEXT, home_option, json_option, whole
 from outlast.spec.names import check_label
 
 
@@ -25,7 +25,7 @@ from outlast.spec.names import check_label
 @click.option(
     "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="Only jobs with this label; repeatable."
 )
-@click.option("--name", metavar="NAME", default="", help="Only jobs of this name, or the sweep.")
+@click.option("--name", type=TEXT, metavar="NAME", help="Only jobs of this name, or the sweep.")
 @click.option(
     "--limit",
     type=whole(0),
@@ -39,7 +39,7 @@ def command(
     running: bool,
     states: tuple[str, ...],
     labels: tuple[str, ...],
-    name: str,
+    name: str | None,
     limit: int | None,
     watch: bool,
     home: str | None,
@@ -54,7 +54,7 @@ def command(
         world = system_world()
         wanted = dict(check_label(label) for label in labels)
         return watch_jobs(
-            lambda: list_all_jobs(world, home=home, running=running, states=states, labels=wanted, name=name),
+            lambda: list_all_jobs(world, home=home, running=running, states=states, labels=wanted, name=name or ""),
             world.clock,
             world.now_at,
             as_json=as_json,
@@ -64,7 +64,7 @@ def command(
         running=running,
         states=states,
         labels=dict(check_label(label) for label in labels),
-        name=name,
+        name=name or "",
         home=home,
         as_json=as_json,
         limit=limit,

@@ -76,6 +76,12 @@ def _read_max_run(text: str) -> float:
     return parse_max_run(text)
 
 
+def _read_text(text: str) -> str:
+    from outlast.spec.names import check_said
+
+    return check_said(text)
+
+
 def _read_words(text: str) -> tuple[str, ...]:
     return tuple(shlex.split(text))
 
@@ -83,6 +89,7 @@ def _read_words(text: str) -> tuple[str, ...]:
 NUMBER = Value("x", _read_number, "a number of at least 0")
 DURATION = Value("duration", _read_duration, "a duration such as `90s`, `30m`, `2h` or `7d`")
 MAX_RUN = Value("duration", _read_max_run, "a duration such as `90s`, `30m`, `2h` or `7d`")
+TEXT = Value("text", _read_text, "a text")
 WORDS = Value("words", _read_words, "made of words as a shell takes them: a quotation mark is left open")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, everything else on stderr.")
@@ -111,6 +118,7 @@ def home_option(callback: Callable[..., Any]) -> Callable[..., Any]:
     """Which homes are looked into, and who asks."""
     home = click.option(
         "--home",
+        type=TEXT,
         metavar="URL",
         help="Look in this home only (a directory or `gs://BUCKET`), not in all that you have used.",
     )

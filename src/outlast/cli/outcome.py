@@ -24,7 +24,7 @@ def end_line(status: Status, runs: str = "") -> str:
         return f"{status.job} is {state}"
     seconds = took_seconds(status)
     code = exit_words(status)
-    why = f" ({shown(status.why)})" if status.why and not _says_the_code_alone(status) else ""
+    why = f" ({shown(' '.join(status.why.splitlines()))})" if status.why and not _says_the_code_alone(status) else ""
     lost_seconds = status.goodput.lost + status.goodput.waiting
     facts = [
         money(status.cost_usd) + _under_on_demand(status),

@@ -7,7 +7,7 @@ import sys
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.options import home_option, json_option
+from outlast.cli.options import TEXT, home_option, json_option
 from outlast.cli.progress import shown_progress
 from outlast.cli.terminal import put, put_json, say, shown
 from outlast.cli.words import count, duration, size
@@ -22,10 +22,10 @@ GLOB_CHARACTERS = frozenset("*?[")
 @click.option(
     "--checkpoint", metavar="last|best|STEP|all", default="last", help="Which checkpoint; `last` if not said."
 )
-@click.option("--to", metavar="DIR", default="", help="Where to; `./<job>/` if not said.")
+@click.option("--to", type=TEXT, metavar="DIR", help="Where to; `./<job>/` if not said.")
 @home_option
 @json_option
-def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str | None, as_json: bool) -> int:
+def command(job: str | None, pattern: str, checkpoint: str, to: str | None, home: str | None, as_json: bool) -> int:
     """Copy a job's outputs and its last checkpoint here, or the files that PATTERN fits. Of a sweep: each cell's, below its number.
 
     What is there already with the same content is skipped; every byte is compared with what was committed.
@@ -46,7 +46,7 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
     begun_at = world.clock.monotonic()
     with shown_progress() as on_progress:
         verb = pull_cells if is_sweep(found) else pull
-        pulled = verb(found, pattern, checkpoint=checkpoint, to=to, on_progress=on_progress)
+        pulled = verb(found, pattern, checkpoint=checkpoint, to=to or "", on_progress=on_progress)
     took = duration(world.clock.monotonic() - begun_at)
     if as_json:
         put_json(
@@ -56,5 +56,8 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str, home: str |
     for path in pulled.files:
         put(shown(f"{pulled.to}/{path}") if sys.stdout.isatty() else f"{pulled.to}/{path}")
     skipped = f"; {count(pulled.skipped, 'file')} had been there" if pulled.skipped else ""
+    if not pulled.files and not pulled.skipped:
+        say(f"`{found.id}` has neither outputs nor a checkpoint: nothing was copied")
+        return EXIT_DONE
     say(f"copied {count(len(pulled.files), 'file')}, {size(pulled.bytes)} to `{shown(pulled.to)}` in {took}{skipped}")
     return EXIT_DONE

@@ -75,7 +75,7 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
     from outlast.jobs.look import look
     from outlast.jobs.resume import resume
     from outlast.jobs.sweep_parts import find_whole
-    from outlast.jobs.watch import ring_for_watching
+    from outlast.jobs.watch import ring
     from outlast.jobs.world import system_world
 
     world = system_world()
@@ -98,7 +98,7 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
         return rehearse_resume(world, found, as_json=as_json, verb=goes_on)
     before = found.folder.existing_head().head
     if not detach:
-        ring_for_watching(found.folder)
+        ring(found.folder)
     goes_on(world, found)
     head = found.folder.existing_head().head
     step = head.checkpoints[-1].step if head.checkpoints else None

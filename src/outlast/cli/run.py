@@ -94,7 +94,7 @@ def _submit(world: World, target: str, given: dict[str, Any], *, following: bool
     from outlast.jobs.job import Job
     from outlast.jobs.plan import plan
     from outlast.jobs.submit import carry_out, check_not_ended
-    from outlast.jobs.watch import ring_for_watching
+    from outlast.jobs.watch import ring
 
     begun_at = world.clock.monotonic()
     with shown_progress() as on_progress:
@@ -103,7 +103,7 @@ def _submit(world: World, target: str, given: dict[str, Any], *, following: bool
         check_not_ended(planned)
     say_plan(planned, world.clock.monotonic() - begun_at)
     if following:
-        ring_for_watching(Job.of(planned.home, planned.spec.job).folder)
+        ring(Job.of(planned.home, planned.spec.job).folder)  # so that its first line is not waited for
     submitted = carry_out(world, planned)
     if submitted.resubmitted:
         say(f"job `{submitted.job.id}` was there already, and goes on as it was submitted first")

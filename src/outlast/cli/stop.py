@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from outlast.cli.app import Command
-from outlast.cli.options import group_option, home_option, json_option, named_group
+from outlast.cli.options import TEXT, group_option, home_option, json_option, named_group
 from outlast.cli.outcome import end_line
 from outlast.cli.terminal import put_json, say
-from outlast.errors import EXIT_DONE, NotFound, UsageError
+from outlast.errors import EXIT_DONE, NotFound, OutlastError, UsageError
 from outlast.spec.names import check_label
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ NAMED_MAX = 8
 @click.command("stop", cls=Command, short_help="Stop jobs: their trainers save and leave.")
 @click.argument("jobs", nargs=-1, metavar="JOB...")
 @click.option("--all", "everything", is_flag=True, help="All that have not ended, in all homes that you have used.")
-@click.option("--name", metavar="NAME", default="", help="All of this name that have not ended.")
+@click.option("--name", type=TEXT, metavar="NAME", help="All of this name that have not ended.")
 @click.option(
     "--label", "-l", "labels", multiple=True, metavar="KEY=VALUE", help="All with this label that have not ended."
 )
@@ -38,7 +38,7 @@ def command(
     ctx: click.Context,
     jobs: tuple[str, ...],
     everything: bool,
-    name: str,
+    name: str | None,
     labels: tuple[str, ...],
     yes: bool,
     home: str | None,
@@ -49,10 +49,8 @@ def command(
     A job that has ended stays as it ended. `outlast resume JOB` goes on.
     """
     from outlast.jobs.find import cell_of
-    from outlast.jobs.stop import stop
     from outlast.jobs.sweep_parts import find_whole, is_sweep, refuse_cell
     from outlast.jobs.world import system_world
-    from outlast.results.sweep_status import with_cells
 
     group = named_group(ctx)
     jobs = jobs if group is None else (group, *jobs)
@@ -69,7 +67,7 @@ def command(
     if not jobs and not several:
         raise UsageError("missing argument `JOB...`", hint="`outlast jobs --running` lists what may be stopped")
     world = system_world()
-    found: list[Job] = _all_that_run(world, home, name, wanted, yes=yes) if several else []
+    found: list[Job] = _all_that_run(world, home, name or "", wanted, yes=yes) if several else []
     for job in jobs:  # all of them before the first is stopped
         try:
             found.append(find_whole(world, job, home, "stop"))
@@ -77,17 +75,33 @@ def command(
             if found and job.isdecimal() and is_sweep(found[-1]):
                 refuse_cell(cell_of(found[-1], int(job)), "stop")
             raise
-    stopped = []
+    stopped: list[dict[str, Any]] = []
+    refused: list[OutlastError] = []
     for each in found:
-        before = each.folder.existing_head().head.state
-        if not before.final:
-            say(f"stopping `{each.id}`: {_what_it_takes(each, before)}")
-        status = with_cells(each.folder, stop(world, each))
-        stopped.append(status.row())
-        say(end_line(status) if not before.final else f"{each.id} had {before.value} before; nothing runs")
-    if as_json:
+        try:
+            stopped.append(_stop(world, each))
+        except OutlastError as error:  # those after it are to be stopped all the same
+            error.state = error.state or f"job `{each.id}` may still run"
+            refused.append(error)
+    if as_json and stopped:
         put_json(stopped)
+    for other in refused[1:]:
+        say(f"{other.message}; {other.state}")
+    if refused:
+        raise refused[0]
     return EXIT_DONE
+
+
+def _stop(world: World, job: Job) -> dict[str, Any]:
+    from outlast.jobs.stop import stop
+    from outlast.results.sweep_status import with_cells
+
+    before = job.folder.existing_head().head.state
+    if not before.final:
+        say(f"stopping `{job.id}`: {_what_it_takes(job, before)}")
+    status = with_cells(job.folder, stop(world, job))
+    say(end_line(status) if not before.final else f"{job.id} had {before.value} before; nothing runs")
+    return status.row()
 
 
 def _what_it_takes(job: Job, state: State) -> str:

@@ -17,6 +17,12 @@ from outlast.store.store import Store
 
 T = TypeVar("T")
 
+HEAD_HINT = (
+    "something else than outlast has changed it, or it was copied incompletely; the state before it lies beside it: "
+    "of `head.json~5` and `head.json~6` copy the older one over the newer, and the job goes on from there"
+)
+"""In a directory. Without head no other command can tell more of a job."""
+
 
 class Fenced(Exception):
     """Head belongs to another attempt or launch, or is final: nothing that we write counts any more."""
@@ -122,6 +128,10 @@ class Folder:
             return self.read_head()
         except KeyMissing:
             raise self._half() from None
+        except Damaged as error:
+            if "://" not in self.store.url:
+                error.hint = HEAD_HINT
+            raise
 
     def existing_spec(self) -> Spec:
         """The same of the spec."""

@@ -105,8 +105,12 @@ class JobKeys:
     def boots(self, launch: int) -> str:
         return f"{self.root}launches/{launch:06d}/boots/"
 
+    @property
+    def attempts(self) -> str:
+        return f"{self.root}attempts/"
+
     def attempt(self, attempt: int) -> str:
-        return f"{self.root}attempts/{attempt:06d}/"
+        return f"{self.attempts}{attempt:06d}/"
 
     def worker(self, attempt: int, rank: int) -> str:
         return f"{self.attempt(attempt)}workers/{rank}.json"

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from outlast.bundle.pack import Packed, pack
-from outlast.bundle.report import LeftOut
+from outlast.bundle.report import LeftOut, script_of
 from outlast.dataclass import dataclass, replace
 from outlast.jobs.asked import Asked
 from outlast.jobs.inputs import Inputs
@@ -40,18 +40,16 @@ def choose_code(world: World, asked: Asked, here: Path) -> Code:
     return Code(found.directory, source.shown, found.commit, found.left_out)
 
 
-def secret_files(asked: Asked, directory: Path) -> list[bytes]:
-    """Files that hold a secret, as paths in what is shipped: the home has no place for them."""
-    found = []
-    for text in (*asked.secrets.values(), *asked.notify):
-        kind, _, path = text.partition(":")
-        if kind != "file":
-            continue
-        path = parse_reference(text, Path(asked.directory)).what
-        for root in (directory, *(Path(one).absolute() for one in asked.extra_dirs)):
-            if Path(path).is_relative_to(root):
-                found.append(os.fsencode(Path(path).relative_to(root)))
-    return sorted(found)
+def secret_files(asked: Asked) -> list[Path]:
+    """Files that hold a secret: the home has no place for them."""
+    texts = [text for text in (*asked.secrets.values(), *asked.notify) if text.startswith("file:")]
+    return [Path(parse_reference(text, Path(asked.directory)).what) for text in texts]
+
+
+def own_places(world: World, directory: Path, target: Target) -> list[Path]:
+    """Where this tool keeps what is its own, secrets among it: in no bundle. But for one in which the target itself lies."""
+    script = directory / script_of(target)
+    return [one for one in world.own_places() if not script.is_relative_to(one)]
 
 
 def ship_code(
@@ -74,7 +72,7 @@ def ship_code(
         args=asked.args,
         links=[os.path.basename(link) for link in inputs.links],
         given=inputs.directories,
-        apart=secret_files(asked, code.directory),
+        apart=[*secret_files(asked), *own_places(world, code.directory, target)],
         plain=bool(code.commit),
         may_be_empty=asked.shell,
         on_progress=on_progress,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from outlast.errors import Damaged, KeyMissing, NewerFormat, PreconditionFailed, UsageError
+from outlast.errors import Damaged, KeyMissing, NewerFormat, PreconditionFailed, StoreFull, UsageError
 from outlast.folder import layout
 from outlast.folder.records import Pin
 from outlast.jobs.job import Job, as_launch
@@ -41,12 +41,24 @@ def delete(world: World, job: Job, *, spare_pinned: bool = False, rows: Iterable
             )
         _stop(world, job, at.head.launch)
     try:
-        job.folder.store.delete(job.folder.keys.head, if_generation=generation)
+        _delete_head(job, generation)
     except PreconditionFailed:
         raise UsageError(
             f"job `{job.id}` was changed at this moment", hint=f"look at it: `outlast show {job.id}`"
         ) from None
     return 1 + _remove(job, spare_pinned, rows)
+
+
+def _delete_head(job: Job, generation: int) -> None:
+    """On a full disk what is large goes first: people delete jobs to make room. It has ended, and its head says so until then."""
+    try:
+        job.folder.store.delete(job.folder.keys.head, if_generation=generation)
+    except StoreFull:
+        large = [entry.key for entry in job.folder.store.list(job.folder.keys.attempts)]
+        if not large or is_pinned(job):
+            raise
+        job.folder.store.purge(large)
+        job.folder.store.delete(job.folder.keys.head, if_generation=generation)
 
 
 def _stop(world: World, job: Job, launch: int) -> None:

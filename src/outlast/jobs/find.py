@@ -37,7 +37,7 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
         # By its whole name, without a look at the index, which may be long.
         exact = next(world.each(home, lambda one: _exact(one, text)), None)
         if exact is not None:
-            return exact
+            return exact if home is not None else _only(world, exact)
     matches: dict[tuple[str, str], Job] = {}
     known: list[str] = []
     for one, id in world.each(home, lambda one: ((one, row.job) for row in one.jobs())):
@@ -50,14 +50,30 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
     if len(matches) == 1:
         return next(iter(matches.values()))
     if matches:
-        names = sorted({job for _, job in matches})
-        listed = ", ".join(f"`{name}`" for name in names[:NEAR_MAX])
-        raise UsageError(f"`{text}` may be {len(names)} jobs: {listed}", hint="type more of its name")
+        raise _several(text, list(matches.values()))
     near = get_close_matches(text, known, NEAR_MAX)
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`outlast jobs` lists them all"
     from outlast.spec.names import shown  # on one line, and not all of what is long
 
     raise NotFound(f"there is no job {shown(text)}", state=_away(world), hint=hint)
+
+
+def _only(world: World, job: Job) -> Job:
+    """What is done to a job must not be done to another one of its name: the homes that are quick to ask are asked for it."""
+    named = world.each(None, lambda one: _exact(one, job.id), here=True)
+    others = [one for one in named if one.folder_url != job.folder_url]
+    if others:
+        raise _several(job.id, [job, *others])
+    return job
+
+
+def _several(text: str, jobs: list[Job]) -> UsageError:
+    """By their names; by their folders where homes have the same one."""
+    names = sorted({job.id for job in jobs})
+    alike = len(names) < len(jobs)
+    listed = ", ".join(f"`{one}`" for one in (sorted(job.folder_url for job in jobs) if alike else names)[:NEAR_MAX])
+    hint = "type its folder, or `--home URL`" if alike else "type more of its name"
+    return UsageError(f"`{text}` may be {len(jobs)} jobs: {listed}", hint=hint)
 
 
 def cell_of(sweep: Job, number: int) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlast.dataclass import replace
 from outlast.engines.engine import Condition, LaunchState
 from outlast.engines.registry import LOST
-from outlast.errors import NoCapacity, StoreFull
+from outlast.errors import Denied, NoCapacity, StoreFull
 from outlast.folder import cost, life
 from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
@@ -30,7 +30,7 @@ EXPIRED_LATE_SECONDS = 300.0
 EXPIRED_LATE_SHARE = 0.1
 """A command writes `expired` so long after the deadline: the agent, which ends before it, has had its chance."""
 
-LEFT = "its machines left before its end: they did not find it in its home, which may have been away"
+LEFT = "its machines left before its end: they did not find it in its home, which may have been away or full"
 
 LOST_SECONDS_MAX = 1800.0
 """So long a machine has lived at most of which the home knows nothing: its startup script gives up long before."""
@@ -110,7 +110,13 @@ def _mend(
         alone = life.left_alone(at.head, job.folder.read_beat(at.head.attempt), now)
         final = life.final(alone, State.FAILED, now, reason=launch_state.why or LEFT)
     if final is not None:
-        return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
+        try:
+            return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
+        except (
+            StoreFull,
+            Denied,
+        ) as error:  # who only looks needs neither room nor rights: the next who has them writes it
+            return at, LaunchState(Condition.WAITING, error.message)
     if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:
         remember_stockout(job, record)
     region = next_region(spec, record, launch_state, now)

@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any
 
 from outlast.dataclass import dataclass, replace
-from outlast.errors import KeyMissing, NotFound, OutlastError, UsageError
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, StoreError, StoreFull, UsageError
 from outlast.folder import life
 from outlast.folder.content import select
 from outlast.folder.folder import HeadAt, nonce
@@ -39,6 +39,9 @@ class _Wanted:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
+STAYS = "it stays as it is; nothing was started, nothing is being spent"
+
+
 def resume(
     world: World,
     job: Job,
@@ -60,6 +63,9 @@ def resume(
         raise NotFound(
             f"job `{job.id}` was deleted at this moment", state="nothing was started, nothing is being spent"
         ) from None
+    except (StoreFull, Denied) as error:
+        error.state = error.state or STAYS
+        raise
 
 
 def _resume(world: World, job: Job, asked: _Wanted, *, allow_changed: bool) -> None:
@@ -90,7 +96,9 @@ def _resume(world: World, job: Job, asked: _Wanted, *, allow_changed: bool) -> N
                     return
                 continue
             if world.engine(record.engine).state(as_launch(job, record, spec)).over:
-                look(world, job)  # writes down that it has ended
+                status = look(world, job)  # writes down that it has ended
+                if not status.head.state.final:
+                    raise StoreError(f"job `{job.id}` has ended, and its end is not written: {status.why}", state=STAYS)
                 continue
             _check_unchanged(world, job, spec, at.head, record, wanted)
             start(world, job, spec, at.head)

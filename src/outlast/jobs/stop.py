@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlast.errors import Denied, StoreFull
 from outlast.folder import life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
@@ -27,10 +28,29 @@ def stop(world: World, job: Job, *, grace_seconds: float = GRACE_SECONDS) -> Sta
     refuse_cell(job, "stop")
     head = job.folder.existing_head().head
     if not head.state.final:
-        wish(job, head.launch)
-        _wait(world, job, head, grace_seconds)
+        try:
+            wish(job, head.launch)
+        except (StoreFull, Denied) as error:
+            _stop_untold(world, job, head, error)
+        else:
+            _wait(world, job, head, grace_seconds)
     _stop_engine(world, job)
     return look(world, job)
+
+
+def _stop_untold(world: World, job: Job, head: Head, why: StoreFull | Denied) -> None:
+    """A home that is full or read-only: nobody can be told, nothing be saved. What its machines hold may be the room that its end needs."""
+    record = job.folder.read_launch(head.launch)
+    engine, launch = world.engine(record.engine), as_launch(job, record, job.folder.read_spec())
+    if not engine.state(launch).alive:
+        raise why  # somebody else's, perhaps: there is nothing that could be taken away from here
+    engine.stop(launch)
+    try:
+        _wait(world, job, head, 0.0)
+    except (StoreFull, Denied) as error:
+        error.state = f"nothing of job `{job.id}` runs any more; its end is written by the first command that can"
+        error.hint = "free some space there" if isinstance(error, StoreFull) else error.hint
+        raise
 
 
 def wish(job: Job, launch: int) -> None:

@@ -7,10 +7,11 @@ it: the second submit of a job never mixes its own flags with the first one's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from outlast.dataclass import dataclass, replace
-from outlast.errors import KeyMissing, PreconditionFailed, UsageError
+from outlast.errors import Denied, KeyMissing, PreconditionFailed, StoreFull, UsageError
 from outlast.folder import life
 from outlast.folder.layout import SweepKeys
 from outlast.folder.records import Head, State, SweepLaunch
@@ -73,22 +74,23 @@ def carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitte
 def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitted:
     """`grid`: the cells of a sweep."""
     job = Job.of(planned.home, planned.spec.job)
-    world.remember_home(planned.home)
-    spec, there = _spec(job, planned.spec)
-    if grid is not None:
-        _put_grid(job, grid)
-    adopted = adopt(world, job, spec)
-    bring_trained(job, spec)
-    place = world.engine(spec.engine).capabilities.place
-    agent = agent_for(world, job, spec.engine)
-    cells = SweepLaunch(grids=1) if spec.cells is not None else None
-    record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place, agent=agent, cells=cells)
-    keep_for(world, job, spec, record.id, planned.secrets)
-    index(job, record)
-    prune = settle(world, job, spec, planned, there=there)
-    if grid is not None:
-        settle_sources(world, job, spec, planned, grid.sources)
-    head = begin(job, life.begun(job.id, record, adopted))
+    with _unless_begun(job):
+        world.remember_home(planned.home)
+        spec, there = _spec(job, planned.spec)
+        if grid is not None:
+            _put_grid(job, grid)
+        adopted = adopt(world, job, spec)
+        bring_trained(job, spec)
+        place = world.engine(spec.engine).capabilities.place
+        agent = agent_for(world, job, spec.engine)
+        cells = SweepLaunch(grids=1) if spec.cells is not None else None
+        record = launch_record(job, 1, spec.engine, spec, job.home.store.now(), place=place, agent=agent, cells=cells)
+        keep_for(world, job, spec, record.id, planned.secrets)
+        index(job, record)
+        prune = settle(world, job, spec, planned, there=there)
+        if grid is not None:
+            settle_sources(world, job, spec, planned, grid.sources)
+        head = begin(job, life.begun(job.id, record, adopted))
     hold(job, head, prune, there=there)
     _refuse_ended(job, head)
     if there:
@@ -96,6 +98,16 @@ def _carry_out(world: World, planned: Plan, grid: Grid | None = None) -> Submitt
     else:
         start_new(world, job, spec, record, head)
     return Submitted(job, planned, spec, there)
+
+
+@contextmanager
+def _unless_begun(job: Job) -> Iterator[None]:
+    """What was refused for certain has made no job, though its plan was told before."""
+    try:
+        yield
+    except (StoreFull, Denied) as error:
+        error.state = error.state or f"job `{job.id}` was not submitted; nothing was started, nothing is being spent"
+        raise
 
 
 def check_not_ended(planned: Plan) -> None:

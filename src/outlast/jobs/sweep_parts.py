@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlast.errors import Damaged, NewerFormat, NotFound, UsageError
+from outlast.errors import Damaged, NewerFormat, NotFound, OutlastError, UsageError
 from outlast.folder.cell import CellFolder
 from outlast.folder.layout import cell_id
 from outlast.folder.records import SweepLaunch
@@ -35,7 +35,11 @@ def is_sweep(job: Job) -> bool:
 
 def find_whole(world: World, text: str | None, home: str | None, verb: str) -> Job:
     """For what is done to a job, or to a sweep with all its cells; `verb`: the command's."""
-    found = find(world, text, home)
+    try:
+        found = find(world, text, home)
+    except OutlastError as error:
+        error.state = error.state or "nothing was changed"  # nor of those that are named beside it
+        raise
     refuse_cell(found, verb)
     return found
 

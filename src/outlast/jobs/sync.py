@@ -15,6 +15,7 @@ from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.folder.folder import nonce
 from outlast.folder.records import Head, Request, State
+from outlast.jobs.code import own_places
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
 from outlast.jobs.world import World
@@ -109,7 +110,7 @@ class Syncing:
             clock=self.world.clock,
             links=[os.path.basename(link) for link in self.spec.links],
             given=[Path(dataset.url) for dataset in self.spec.datasets.values() if os.path.isabs(dataset.url)],
-            apart=self._secret_files(),
+            apart=[*self._secret_files(), *own_places(self.world, self.directory, self.spec.target)],
         )
         if packed.digest == self.bundle and not (again and self.restart and self.edited):
             return None
@@ -121,10 +122,8 @@ class Syncing:
             return Synced(changed, removed, packed.uploaded_bytes, seconds, heard=False, step=None)
         return Synced(changed, removed, packed.uploaded_bytes, seconds, heard=True, step=head.edited_at_step)
 
-    def _secret_files(self) -> list[bytes]:
-        paths = [text.partition(":")[2] for text in self.spec.secrets.values() if text.startswith("file:")]
-        inside = [Path(path) for path in paths if Path(path).is_relative_to(self.directory)]
-        return [os.fsencode(path.relative_to(self.directory)) for path in inside]
+    def _secret_files(self) -> list[Path]:
+        return [Path(text.partition(":")[2]) for text in self.spec.secrets.values() if text.startswith("file:")]
 
     def _difference(self, digest: str) -> tuple[int, int]:
         store = self.job.home.store

@@ -105,8 +105,3 @@ def ring(folder: Folder) -> str:
         return folder.ring(folder.store.now() + WATCH_SECONDS)
     except (StoreFull, Denied):
         return ""
-
-
-def ring_for_watching(folder: Folder) -> None:
-    """Before a job starts, so that its first line is not waited for."""
-    folder.ring(folder.store.now() + WATCH_SECONDS)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # `outlast jobs` makes a world too, and each of these costs i
 
 T = TypeVar("T")
 
+HOMES = "homes.json"
 HOMES_MAX = 100
 """How many homes are remembered, so that `jobs` and `stop` look in all that this user has used."""
 
@@ -69,6 +70,13 @@ class World:
     @property
     def cache_dir(self) -> Path:
         return self.user_dir / "cache"
+
+    def own_places(self) -> list[Path]:
+        """Directories of this computer that are this tool's: the user's own, and homes. They are in no bundle, wherever they lie."""
+        # The first alone says nothing where a user works in it; what is in it and must not travel is named too.
+        ours = [self.secrets_of, self.secrets_of / "secrets", self.secrets_of / "local"]
+        known = self._known_homes(self.secrets_of / HOMES)
+        return [*ours, *(Path(url) for url in known if os.path.isabs(url))]
 
     def engine(self, name: str) -> Engine:
         if name not in self._engines:
@@ -130,28 +138,34 @@ class World:
             if urls[:1] != [self.home_url(None)]:  # the user's own is found without it
                 raise Denied(f"`{path}` is a directory", hint="remove it: it is to be a list of homes") from error
 
-    def homes(self, url: str | None = None) -> Iterator[Home]:
-        """The home that was asked for; if none was, all that this user has used and that are still there."""
+    def homes(self, url: str | None = None, *, here: bool = False) -> Iterator[Home]:
+        """The home that was asked for; if none was, all that this user has used and that are still there.
+
+        Each once, however it was spelled. `here`: only directories, since others take time to ask.
+        """
         if url:
             yield self.home(url)
             return
         default = self.home_url(None)
         known = self._known_homes()
         urls = [default, *(one for one in known if one != default)]
-        self.missing = [one for one in known if not self._is_there(one)]
-        for one in urls:
-            if self._is_there(one):
-                try:
-                    home = self.home(one)
-                except OutlastError:
-                    if one == default:
-                        raise
-                    continue
+        self.missing = [one for one in known if self._place(one) is None]
+        seen: set[object] = {None}
+        for one in [one for one in urls if not here or ":" not in one]:
+            try:
+                home = self.home(one)
+            except OutlastError:
+                if one == default:
+                    raise
+                continue
+            place = self._place(home.url)
+            if place not in seen:
+                seen.add(place)
                 yield home
 
-    def each(self, url: str | None, read: Callable[[Home], Iterator[T]]) -> Iterator[T]:
+    def each(self, url: str | None, read: Callable[[Home], Iterator[T]], *, here: bool = False) -> Iterator[T]:
         """What `read` finds in all homes. One that is away must not hide the others: it is noted, unless it was asked for."""
-        for home in self.homes(url):
+        for home in self.homes(url, here=here):
             try:
                 self.check_mounted(home)
                 yield from read(home)
@@ -164,28 +178,35 @@ class World:
         """`StoreUnavailable` where jobs were, and an empty directory is: they are not gone, and may be running."""
         from outlast.store.presence import away, is_there
 
-        if ":" in home.url or not self._is_there(home.url) or is_there(home.url):
+        if ":" in home.url or self._place(home.url) is None or is_there(home.url):
             return
         if home.url in self._known_homes():
             raise away(home.url)
 
-    def _is_there(self, url: str) -> bool:
-        return ":" in url or Path(url).is_dir()
+    def _place(self, url: str) -> object:
+        """What is the same however a home was spelled; None: its directory is not there."""
+        if ":" in url:
+            return url
+        try:
+            status = os.stat(url)
+        except (OSError, ValueError):
+            return None
+        return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
     @property
     def homes_path(self) -> Path:
-        return self.user_dir / "homes.json"
+        return self.user_dir / HOMES
 
     def homes_damaged(self) -> bool:
         """Whether the list of homes is there, and none: jobs in homes other than the user's own are not looked for."""
         return self._read_homes() is None and self.homes_path.is_file()
 
-    def _known_homes(self) -> list[str]:
-        return [url for url in self._read_homes() or () if isinstance(url, str)]
+    def _known_homes(self, path: Path | None = None) -> list[str]:
+        return [url for url in self._read_homes(path) or () if isinstance(url, str)]
 
-    def _read_homes(self) -> list[object] | None:
+    def _read_homes(self, path: Path | None = None) -> list[object] | None:
         try:
-            known = json.loads(read_plain(self.homes_path, HOMES_BYTES_MAX))
+            known = json.loads(read_plain(path or self.homes_path, HOMES_BYTES_MAX))
         except (OSError, ValueError, RecursionError):
             return None
         return known if isinstance(known, list) else None

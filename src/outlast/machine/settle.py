@@ -29,6 +29,9 @@ TORN_SECONDS_MAX = 60.0
 """What is quiet for so long is as its trainer wants it, however odd; but for a checkpoint of a HARD format."""
 
 BUSY_SECONDS_MAX = 30.0
+HELD_UP_SECONDS = 600.0
+"""So long no look has found the checkpoints quiet: their owner should know that nothing is saved."""
+
 LOOK_SECONDS = 0.2
 LOOK_SHARE = 100
 """A look may cost a hundredth of the time between two looks."""
@@ -89,9 +92,16 @@ class Settling:
         self.unreadable: set[str] = set()
         """Files and directories that may not be read, and are not kept."""
 
+        self.held_up_by = ""
+        """What keeps its checkpoints from being taken, for HELD_UP_SECONDS by now; empty: nothing does."""
+
         self.watched: dict[str, Watched] = {}
         self.removed_at = clock.monotonic()
         self._look_at = 0.0
+        self._disturbed_at: float | None = None
+        """Since when no look has found them quiet; None: the last one has, or there is nothing to take."""
+
+        self._disturbed_by = ""
         self._busy_since: dict[str, float] = {}
         self._sizes: dict[str, int] = {}
 
@@ -116,10 +126,20 @@ class Settling:
         if begun_at < self._look_at:
             return None
         self._note(self.scan(), begun_at)
+        self._disturbed_by = ""
         quiet = self._judge(begun_at) if self._has_checkpoint() else None
+        self._note_disturbance(begun_at, quiet=quiet is not None)
         now = self.clock.monotonic()
         self._look_at = now + max(LOOK_SECONDS, LOOK_SHARE * (now - begun_at))
         return quiet
+
+    def _note_disturbance(self, now: float, *, quiet: bool) -> None:
+        if quiet:
+            self._disturbed_at, self.held_up_by = None, ""
+        elif self._disturbed_by and self._disturbed_at is None:
+            self._disturbed_at = now
+        elif self._disturbed_by and self._disturbed_at is not None and now - self._disturbed_at >= HELD_UP_SECONDS:
+            self.held_up_by = self._disturbed_by
 
     def last(self, *, killed: bool, ended_at: float) -> Quiet | None:
         """The files now that nobody writes any more. `killed`: it had no chance to come to an end with what it wrote."""
@@ -167,7 +187,9 @@ class Settling:
         if now - self.removed_at < SETTLE_SECONDS_RENAMED:
             return None
         unsettled = {path for path, file in self.watched.items() if not self._settled(file, now)}
-        if any(path.startswith("checkpoint/") and not _LOG.search(path) for path in unsettled):
+        busy = (path for path in sorted(unsettled) if path.startswith("checkpoint/") and not _LOG.search(path))
+        self._disturbed_by = next(busy, "")
+        if self._disturbed_by:
             return None
         taken: dict[str, tuple[Seen, bool]] = {}
         written = self._written()
@@ -175,9 +197,11 @@ class Settling:
             condition = self._condition(path, now, unsettled=path in unsettled, written=path in written)
             if condition is Condition.BUSY:
                 if path.startswith("checkpoint/") or now - self._busy_since[path] < BUSY_SECONDS_MAX:
+                    self._disturbed_by = path
                     return None
                 continue
             if condition is Condition.QUIET and self._held_back(path, file, now):
+                self._disturbed_by = path
                 return None
             taken[path] = (file.seen, condition is Condition.APPENDED)
         return Quiet(taken)

@@ -23,7 +23,7 @@ from outlast.machine.furnish import Furnished, Say
 from outlast.machine.library import Library
 from outlast.machine.mask import Mask
 from outlast.machine.places import Places
-from outlast.machine.settle import LOOK_SECONDS, Settling
+from outlast.machine.settle import HELD_UP_SECONDS, LOOK_SECONDS, Settling
 from outlast.machine.streams import MaskedStream, Stream
 from outlast.machine.trained import TRAINED, place_trained
 from outlast.machine.unmodified import Unmodified
@@ -88,6 +88,7 @@ class ProcessChild:
             self.places.checkpoint, self.places.output, self._processes, self.clock, within=self.paths.path
         )
         self._told_unreadable: set[str] = set()
+        self._told_held_up = False
         self._unmodified = Unmodified(
             self._settling,
             f"{self.paths.path}/unmodified.json",
@@ -238,12 +239,23 @@ class ProcessChild:
         else:
             saved = self._unmodified.saved(after)
         self._say_unreadable()
+        self._say_held_up()
         return saved
 
     def _say_unreadable(self) -> None:
         for path in sorted(self._settling.unreadable - self._told_unreadable)[:UNREADABLE_TOLD_MAX]:
             self.say(f"`{os.path.basename(path)}` may not be read, and is not kept")
         self._told_unreadable |= self._settling.unreadable
+
+    def _say_held_up(self) -> None:
+        """Once: whoever reads it can do something about it, and what is lost without a checkpoint is everything."""
+        if self._settling.held_up_by and not self._told_held_up:
+            self._told_held_up = True
+            name = self._settling.held_up_by.partition("/")[2]
+            self.say(
+                f"no checkpoint was taken for {HELD_UP_SECONDS / 60:.0f} min: `{name}` is open for writing, changes all the "
+                "time, or is torn; write beside and rename, or keep it elsewhere than checkpoints"
+            )
 
     def _covered(self, saved: Saved | None) -> Saved | None:
         """Names of metrics are the script's own words, and stand in head."""

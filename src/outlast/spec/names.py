@@ -25,6 +25,13 @@ _JOB_ID = pattern(r"[a-z0-9][a-z0-9-]{0,39}")
 _SHOWN_LENGTH_MAX = 60
 
 
+def check_said(text: str) -> str:
+    """An empty value is most often a variable of a script that was never set: what it stands for must not be guessed."""
+    if text:
+        return text
+    raise UsageError("an empty value says nothing", hint="leave it out for the default, or give it a value")
+
+
 def job_id(name: str, random: Random) -> str:
     """`<name>-<short random>`."""
     suffix = "".join(random.choice(SUFFIX_LETTERS) for _ in range(SUFFIX_LENGTH))

@@ -11,7 +11,7 @@ from outlast.spec import renting
 from outlast.spec.duration import parse_duration
 from outlast.spec.environment import check_env
 from outlast.spec.machine import CPUS_MAX, parse_count
-from outlast.spec.names import check_label, check_name, shown
+from outlast.spec.names import check_label, check_name, check_said, shown
 from outlast.spec.spec import MAX_RUN_SECONDS_DEFAULT
 
 RETRIES_MAX = 1000
@@ -33,10 +33,8 @@ class Setting:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, str) and value and "\0" not in value:
-        return value
-    if value == "":
-        raise UsageError("an empty value says nothing", hint="leave it out for the default, or give it a value")
+    if isinstance(value, str) and "\0" not in value:
+        return check_said(value)
     raise UsageError(f"{_seen(value)} is no text", hint='write it as `"text"`')
 
 

@@ -221,9 +221,7 @@ class Life:
             rank.spare = True
             return
         if self.end is None and rank.next.failed_boots >= FAILED_BOOTS_MAX:
-            why = machines.log_tail(directory) or "it left no word"
-            how = "without an agent that stayed" if up else "before it was up"
-            self.stop(End(Condition.BOOT_FAILED, f"the machine ended {FAILED_BOOTS_MAX} times {how}:\n{why}"))
+            self.stop(End(Condition.BOOT_FAILED, _why_given_up(directory, up=up)))
         if self.end is None:
             rank.restart_at = self.clock.monotonic() + _delay_seconds(rank.next.short_lives)
 
@@ -300,6 +298,13 @@ def _failed_boots(before: int, directory: MachineDir, *, up: bool, left: bool) -
 
 def _after(assignment: Assignment) -> Assignment:
     return replace(assignment, boot=assignment.boot + 1)
+
+
+def _why_given_up(directory: MachineDir, *, up: bool) -> str:
+    if not os.path.isdir(directory.path):
+        return f"its directory was removed, {FAILED_BOOTS_MAX} times in a row"
+    how = "without an agent that stayed" if up else "before it was up"
+    return f"the machine ended {FAILED_BOOTS_MAX} times {how}:\n{machines.log_tail(directory) or 'it left no word'}"
 
 
 def _delay_seconds(short_lives: int) -> float:
