@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError
 from outlast.training import disk, generators, outputs, ranks
-from outlast.training.decode import MISSING, Decoder, Malformed, Mismatch
+from outlast.training.decode import MISSING, Decoder, Malformed
 from outlast.training.fielded import field, fielded
+from outlast.training.filling import Mismatch
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
 from outlast.training.state import restore_parts
