@@ -351,6 +351,37 @@ def test_a_part_that_has_lost_its_object_is_named(tmp_path: Path) -> None:
         restore(tmp_path, model=torch.nn.Linear(3, 2))
 
 
+class Forgetful(Counts):
+    """Loads less than it saves."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"n": self.n, "trail": [self.n, self.n]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.n = min(state["n"], 3)
+
+
+def test_an_object_that_does_not_have_what_it_was_given_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forgetful, model = Forgetful(), torch.nn.Linear(3, 2).to(torch.bfloat16)
+    forgetful.n = 3
+    optimizer = torch.optim.Adam(model.parameters(), amsgrad=True)
+    model(torch.ones(1, 3, dtype=torch.bfloat16)).sum().backward()
+    optimizer.step()
+    save(tmp_path, a=forgetful, model=model, o=optimizer)
+    fresh = torch.nn.Linear(3, 2).to(torch.bfloat16)
+    restore(tmp_path, a=Forgetful(), model=fresh, o=torch.optim.Adam(fresh.parameters(), amsgrad=True))
+    assert "load_state_dict" not in capsys.readouterr().err
+    forgetful.n = 4
+    optimizer.state[model.weight]["exp_avg"] = torch.full((2, 3), 0.1)  # torch gives it the type of its parameter again
+    save(tmp_path / "less", a=forgetful, model=model, o=optimizer)
+    restore(tmp_path / "less", a=Forgetful(), model=fresh, o=torch.optim.Adam(fresh.parameters(), amsgrad=True))
+    said = capsys.readouterr().err
+    assert "warning: `a` does not have all that it saved after its `load_state_dict`: `a.n` is 3 instead of 4" in said
+    assert "warning: `o` does not have" in said and "exp_avg` has the dtype bfloat16 instead of float32" in said
+
+
 def test_a_part_that_the_checkpoint_lacks_stays_and_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(tmp_path, a=1)
     state = restore(tmp_path, a=0, b=5)

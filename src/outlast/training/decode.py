@@ -13,12 +13,13 @@ import copy
 import importlib
 import struct
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from outlast.training import arrays, generators, simple
 from outlast.training.arrays import SPREAD_MAX, Layout, extent
 from outlast.training.encode import Via, is_named_tuple, is_stateful
-from outlast.training.filling import Filling, Mismatch
+from outlast.training.filling import Filling, Mismatch, TensorSource
+from outlast.training.taken_back import difference
 
 MISSING = object()
 """Nothing stands at this place in the script."""
@@ -32,16 +33,13 @@ class Malformed(Exception):
     """The tree or the tensor file is not what an encoder writes."""
 
 
-class TensorSource(Protocol):
-    def bytes_of(self, name: str) -> memoryview:
-        """Malformed if there is no such tensor."""
-        ...
-
-
 class Decoder:
     def __init__(self, tensors: TensorSource) -> None:
         self._tensors = tensors
         self.filling = Filling()
+        self.doubts: list[str] = []
+        """What may make this restore another one than it should be."""
+
         self._made: dict[str, Any] = {}  # arrays that were one before are one again
         self._depth = 0  # in what some object of the script will take in, and not in what the script sees
         self._met: list[Any] = []  # what can be changed, in the order in which the encoder has met it
@@ -228,6 +226,12 @@ class Decoder:
             live.load_state_dict(saved)
         except (RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
             raise Mismatch(f"`{path}` does not take back what it saved: {type(error).__name__}: {error}") from error
+        other = difference(tree["v"], live.state_dict(), path, self._tensors)
+        if other:
+            self.doubts.append(
+                f"`{path}` does not have all that it saved after its `load_state_dict`: {other}; "
+                "what is trained from here on may differ"
+            )
         return live
 
 

@@ -7,7 +7,7 @@ life would have what was filled in last.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Protocol
 
 from outlast.training.arrays import Layout, Library
 from outlast.training.fielded import fielded
@@ -15,6 +15,12 @@ from outlast.training.fielded import fielded
 
 class Mismatch(Exception):
     """What was saved does not fit into what the script has now; the text says where and how."""
+
+
+class TensorSource(Protocol):
+    def bytes_of(self, name: str) -> memoryview:
+        """`decode.Malformed` if there is no such tensor."""
+        ...
 
 
 @fielded(frozen=True)
