@@ -78,7 +78,7 @@ class Remembering:
 
 
 class OwnRandom:
-    """A loader with generators of its own; one of them lies so deep that only the state, which has it too, tells of it."""
+    """A loader with generators of its own; one of them is in the state too."""
 
     def __init__(self) -> None:
         self.tools = [random.Random(6)]
@@ -90,6 +90,24 @@ class OwnRandom:
         for begin in range(0, SAMPLES, BATCH):
             noise = float(self.noise.random())
             yield torch.tensor([[float(i), noise] for i in order[begin : begin + BATCH]], dtype=torch.float64)
+
+
+class Augmenting(Quiet):
+    """A transform with a generator, as it lies in a dataset."""
+
+    def __init__(self, seed: int) -> None:
+        self.transforms = [Jitter(seed)]
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.transforms[0](super().__getitem__(index))
+
+
+class Jitter:
+    def __init__(self, seed: int) -> None:
+        self._noise = np.random.default_rng(seed)
+
+    def __call__(self, sample: torch.Tensor) -> torch.Tensor:
+        return sample + float(self._noise.random())
 
 
 class EpochSampler(torch.utils.data.DistributedSampler[Any]):
@@ -115,6 +133,11 @@ LOADERS: dict[str, Callable[[], Any]] = {
     "list": lambda: [torch.full((1, 2), float(i), dtype=torch.float64) for i in range(5)],
     "own class": Shuffled,
     "own random": OwnRandom,
+    "deep inside": lambda: DataLoader(
+        torch.utils.data.Subset(torch.utils.data.ConcatDataset([Augmenting(1), Augmenting(2)]), range(9, 31)),
+        BATCH,
+        True,
+    ),
     "stateful": Remembering,
     "torchdata": lambda: torchdata.stateful_dataloader.StatefulDataLoader(Noisy(), BATCH, shuffle=True),
 }
@@ -163,9 +186,12 @@ def cut_everywhere(run_dir: Path, make: Callable[[], Any], **options: Any) -> li
 
 
 @pytest.mark.parametrize("kind", LOADERS)
-def test_cut_in_every_step_it_ends_bit_for_bit_the_same(tmp_path: Path, kind: str) -> None:
+def test_cut_in_every_step_it_ends_bit_for_bit_the_same(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     expected = live(None, lambda: train(LOADERS[kind]))
     assert cut_everywhere(tmp_path, LOADERS[kind]) == expected
+    assert "is another one than before" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -305,6 +331,25 @@ def test_data_that_have_shrunk_are_an_error(tmp_path: Path) -> None:
     live(tmp_path, lambda: train(lambda: LOADERS["list"](), 4))
     with pytest.raises(OutlastError, match="only 2 batches in epoch 0; 4 were drawn before"):
         live(tmp_path, lambda: train(lambda: LOADERS["list"]()[:2]))
+
+
+def test_a_loader_that_begins_its_epoch_otherwise_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of files in another order, on another machine."""
+
+    def files(step: int) -> list[dict[str, Any]]:
+        return [{"name": f"{number}.png", "pixels": np.full((2, 3), number)} for number in range(8)[::step]]
+
+    def script(step: int, kill_at: int | None) -> None:
+        for at, _ in outlast.batches(files(step), epochs=2, save_steps=1):
+            settle()
+            if at == kill_at:
+                raise Killed
+
+    live(tmp_path, lambda: script(1, 10))
+    live(tmp_path, lambda: script(1, 12))
+    assert "another one" not in capsys.readouterr().err
+    live(tmp_path, lambda: script(-1, None))
+    assert "the first batch of epoch 1 is another one than before" in capsys.readouterr().err
 
 
 def test_without_a_state_the_position_in_the_data_is_kept(tmp_path: Path) -> None:

@@ -305,7 +305,8 @@ def test_a_tensor_file_that_contradicts_itself_is_refused(tmp_path: Path, lie: A
         lambda inner: st.one_of(
             st.lists(inner, max_size=3),
             st.dictionaries(
-                st.sampled_from(["$", "v", "of", "in", "dtype", "shape", "kind", "name", "max", "note"]), inner
+                st.sampled_from(["$", "v", "of", "in", "dtype", "shape", "kind", "name", "max", "note", "strides"]),
+                inner,
             ),
             st.fixed_dictionaries(
                 {
@@ -321,6 +322,7 @@ def test_a_tensor_file_that_contradicts_itself_is_refused(tmp_path: Path, lie: A
                             "state_dict",
                             "via",
                             "int",
+                            "same",
                         ]
                     ),
                     "v": inner,
@@ -339,7 +341,7 @@ def test_a_tensor_file_that_contradicts_itself_is_refused(tmp_path: Path, lie: A
 def test_a_tree_that_nobody_wrote_is_refused_or_gives_values_and_never_runs_anything(
     tmp_path_factory: pytest.TempPathFactory, tree: Any
 ) -> None:
-    from outlast.training.decode import Mismatch
+    from outlast.training.filling import Mismatch
 
     folder = tmp_path_factory.mktemp("tree", numbered=True)
     _, path = write(folder, {"a": np.arange(3, dtype=np.float32)}, by_snapshot=True)

@@ -58,6 +58,7 @@ def test_parts_are_attributes() -> None:
         [[Counts()]],
         np.array([object()]),
         np.ma.array([1, 2], mask=[0, 1]),
+        np.zeros(1, [("x", "f4")])[0],
         np.zeros(2, dtype=[("a", "i4")]),
         torch.zeros(3).to_sparse(),
         torch.empty(3, device="meta"),
@@ -114,6 +115,70 @@ def test_torch_tensors_are_filled_in_place_and_keep_their_gradients_wish(tmp_pat
     assert state.w is w and w.tolist() == [0, 1, 2] and w.requires_grad and w.is_leaf
     assert state.new.requires_grad and state.new.tolist() == [1, 1]
     assert state.view.tolist() == [[1, 1]] * 3
+
+
+def test_parts_that_began_as_one_and_became_two_stay_two(tmp_path: Path) -> None:
+    """`State(w=zeros, best=zeros)`, and then `state.w = state.w - g`."""
+    save(tmp_path, w=np.full(3, 1.0), best=np.full(3, 2.0), t=torch.ones(2), u=torch.zeros(2), a=[1], b=[2])
+    zeros, tensor, empty = np.zeros(3), torch.full((2,), 5.0), list[int]()
+    state = restore(tmp_path, w=zeros, best=zeros, t=tensor, u=tensor.view(2), a=empty, b=empty)
+    assert state.w.tolist() == [1, 1, 1] and state.best.tolist() == [2, 2, 2]
+    assert state.t.tolist() == [1, 1] and state.u.tolist() == [0, 0]
+    assert state.a == [1] and state.b == [2] and zeros.tolist() in ([1, 1, 1], [2, 2, 2])
+
+
+def test_parts_that_became_one_are_one_again(tmp_path: Path) -> None:
+    w, trail, generator = np.arange(3.0), [1, 2], np.random.default_rng(1)
+    save(tmp_path, w=w, best=w, snaps=[w], trail=trail, seen={"trail": trail}, g=generator, h=generator)
+    mine = np.zeros(3)
+    state = restore(tmp_path, w=mine, best=np.zeros(3), snaps=[], trail=[], seen={}, g=np.random.default_rng(2), h=None)
+    assert state.w is state.best is state.snaps[0] and state.w.tolist() == mine.tolist() == [0, 1, 2]
+    assert state.trail is state.seen["trail"] and state.trail == [1, 2] and state.g is state.h
+
+
+def test_views_of_one_array_stay_its_views_and_else_are_refused(tmp_path: Path) -> None:
+    whole = np.arange(6.0)
+    save(tmp_path, whole=whole, head=whole[:3], odd=whole[1::2])
+    mine = np.zeros(6)
+    state = restore(tmp_path, whole=mine, head=mine[:3], odd=mine[1::2])
+    assert state.whole is mine and mine.tolist() == [0, 1, 2, 3, 4, 5] and np.shares_memory(state.head, mine)
+    save(tmp_path / "apart", whole=whole, head=np.full(3, 7.0))
+    with pytest.raises(OutlastError, match="`head` and `whole` share memory now, and did not"):
+        restore(tmp_path / "apart", whole=mine, head=mine[:3])
+
+
+def test_an_object_that_stood_for_two_is_refused_by_name(tmp_path: Path) -> None:
+    model, best = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+    save(tmp_path, model=model, best=best)
+    with pytest.raises(OutlastError, match="`model` stands in the state twice now"):
+        restore(tmp_path, model=model, best=model)
+    save(tmp_path / "one", model=model, best=model)
+    state = restore(tmp_path / "one", model=best, best=best)
+    assert state.model is best and torch.equal(best.weight, model.weight)
+
+
+def test_arrays_lie_in_memory_as_they_did(tmp_path: Path) -> None:
+    """Sums are rounded in the order in which the numbers lie."""
+    array, tensor = np.asfortranarray(np.arange(6.0).reshape(2, 3)), torch.arange(6.0).view(2, 3).t()
+    save(tmp_path, array=array, back=np.arange(4.0)[::-1], tensor=tensor, rows=np.arange(6.0).reshape(2, 3))
+    mine, rows = np.zeros((2, 3)), np.asfortranarray(np.zeros((2, 3)))
+    for parts in ({}, {"array": mine, "tensor": torch.zeros(3, 2), "rows": rows}):
+        state = restore(tmp_path, **parts)
+        assert state.array.strides == array.strides and state.array.tolist() == array.tolist()
+        assert state.back.strides == (-8,) and state.back.tolist() == [3, 2, 1, 0]
+        assert state.tensor.stride() == tensor.stride() and torch.equal(state.tensor, tensor)
+        assert state.rows.flags.c_contiguous and state.rows.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert mine.tolist() == array.tolist(), "a script that has a name of its own for it finds it filled too"
+
+
+def test_a_conjugate_is_not_taken_for_what_it_is_a_view_of(tmp_path: Path) -> None:
+    value = torch.complex(torch.ones(2), torch.ones(2))
+    save(tmp_path, value=value, other=value.conj(), part=value.conj().imag)
+    mine = torch.zeros(2, dtype=torch.complex64)
+    for parts in ({}, {"value": mine, "other": mine.conj(), "part": mine.conj().imag}):
+        state = restore(tmp_path, **parts)
+        assert state.value.tolist() == [1 + 1j] * 2 and state.other.tolist() == [1 - 1j] * 2
+        assert state.part.tolist() == [-1.0] * 2
 
 
 def test_containers_keep_their_identity_and_their_arrays(tmp_path: Path) -> None:
@@ -219,6 +284,16 @@ def test_generators_go_on_where_they_were(tmp_path: Path, kind: str, there: bool
     assert (state.g is fresh) == there and draw(state.g) == expected
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_generators_next_child_is_the_one_that_it_would_have_been(tmp_path: Path, there: bool) -> None:
+    generator, bits = np.random.default_rng([3, 4]), np.random.SFC64(5)
+    generator.spawn(2), bits.spawn(1)
+    save(tmp_path, g=generator, b=bits)
+    expected = [draw(generator.spawn(1)[0]), draw(bits.spawn(1)[0])]
+    state = restore(tmp_path, **({"g": np.random.default_rng([3, 4]), "b": np.random.SFC64(5)} if there else {}))
+    assert [draw(state.g.spawn(1)[0]), draw(state.b.spawn(1)[0])] == expected
+
+
 def test_a_generator_of_another_kind_is_named(tmp_path: Path) -> None:
     save(tmp_path, g=np.random.default_rng(1), h=random.Random(1))
     with pytest.raises(OutlastError, match="`g` is another generator"):
@@ -274,6 +349,37 @@ def test_a_part_that_has_lost_its_object_is_named(tmp_path: Path) -> None:
         restore(tmp_path)
     with pytest.raises(OutlastError, match="`model` does not take back what it saved: RuntimeError"):
         restore(tmp_path, model=torch.nn.Linear(3, 2))
+
+
+class Forgetful(Counts):
+    """Loads less than it saves."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"n": self.n, "trail": [self.n, self.n]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.n = min(state["n"], 3)
+
+
+def test_an_object_that_does_not_have_what_it_was_given_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forgetful, model = Forgetful(), torch.nn.Linear(3, 2).to(torch.bfloat16)
+    forgetful.n = 3
+    optimizer = torch.optim.Adam(model.parameters(), amsgrad=True)
+    model(torch.ones(1, 3, dtype=torch.bfloat16)).sum().backward()
+    optimizer.step()
+    save(tmp_path, a=forgetful, model=model, o=optimizer)
+    fresh = torch.nn.Linear(3, 2).to(torch.bfloat16)
+    restore(tmp_path, a=Forgetful(), model=fresh, o=torch.optim.Adam(fresh.parameters(), amsgrad=True))
+    assert "load_state_dict" not in capsys.readouterr().err
+    forgetful.n = 4
+    optimizer.state[model.weight]["exp_avg"] = torch.full((2, 3), 0.1)  # torch gives it the type of its parameter again
+    save(tmp_path / "less", a=forgetful, model=model, o=optimizer)
+    restore(tmp_path / "less", a=Forgetful(), model=fresh, o=torch.optim.Adam(fresh.parameters(), amsgrad=True))
+    said = capsys.readouterr().err
+    assert "warning: `a` does not have all that it saved after its `load_state_dict`: `a.n` is 3 instead of 4" in said
+    assert "warning: `o` does not have" in said and "exp_avg` has the dtype bfloat16 instead of float32" in said
 
 
 def test_a_part_that_the_checkpoint_lacks_stays_and_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

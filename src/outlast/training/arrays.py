@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Hashable, Iterator
 from typing import Any, Protocol
@@ -42,6 +43,9 @@ class Layout:
     note: str = ""
     """What else its library needs: the kind of a JAX key, "grad" for a torch tensor that wants gradients."""
 
+    strides: tuple[int, ...] = ()
+    """From element to element, per axis, of an array that lies otherwise than row by row: sums of it are rounded in that order."""
+
 
 class Library(Protocol):
     """One array library that the script has imported. Nothing here imports one by itself but to restore."""
@@ -58,6 +62,10 @@ class Library(Protocol):
         """Equal for two arrays that are the same memory seen in the same way."""
         ...
 
+    def span(self, value: Any) -> tuple[str, int, int]:
+        """The memory that it lies in: where, and its first byte and the one after its last. Only arrays that can be filled are asked."""
+        ...
+
     def write_into(self, value: Any, target: memoryview) -> None:
         """Copies the array's bytes; `target` is exactly as long as they are and never empty."""
         ...
@@ -70,6 +78,10 @@ class Library(Protocol):
         """A new array with memory of its own."""
         ...
 
+    def is_laid_out(self, live: Any, layout: Layout) -> bool:
+        """Whether an array of that type and shape lies in memory as the saved one did."""
+        ...
+
     def assign(self, live: Any, layout: Layout, source: memoryview) -> bool:
         """Copies into an existing array if type and shape are the same and it may be written to; else False."""
         ...
@@ -77,6 +89,26 @@ class Library(Protocol):
     def build_like(self, live: Any, layout: Layout, source: memoryview) -> Any:
         """A new array that lives where `live` does (its device)."""
         ...
+
+
+SPREAD_MAX = 2
+"""An array that takes up more than so many times its own size, a column of a large table, is laid out row by row again."""
+
+
+def strides_kept(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """What of these strides (in elements, of an array that does not lie row by row) is kept with it; none if it overlaps itself."""
+    kept = tuple(step if size > 1 else 0 for size, step in zip(shape, strides, strict=True))
+    count = math.prod(shape)
+    if any(size > 1 and step == 0 for size, step in zip(shape, kept, strict=True)):
+        return ()
+    return kept if count <= extent(shape, kept)[1] <= SPREAD_MAX * count else ()
+
+
+def extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    """How many elements lie before the first one in memory, and how many places there are between the outermost two."""
+    steps = [step * (size - 1) for size, step in zip(shape, strides, strict=True)]
+    before = -sum(step for step in steps if step < 0)
+    return before, before + sum(step for step in steps if step > 0) + 1
 
 
 def loaded_libraries() -> Iterator[Library]:

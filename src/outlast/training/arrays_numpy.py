@@ -7,7 +7,7 @@ import sys
 from collections.abc import Hashable
 from typing import Any
 
-from outlast.training.arrays import Layout
+from outlast.training.arrays import Layout, extent, strides_kept
 
 _PLAIN_KINDS = "biufcmMSU"
 """bool, integers, floats, complex, times and fixed-width text: their bytes are all there is to them."""
@@ -33,6 +33,14 @@ def dtype_named(name: str) -> Any:
         return _numpy().dtype(getattr(importlib.import_module("ml_dtypes"), name))
 
 
+def _strides(value: Any) -> tuple[int, ...]:
+    """In elements; nothing if it lies row by row, or cannot be laid out again as it is."""
+    width = value.dtype.itemsize
+    if value.flags.c_contiguous or any(step % width for step in value.strides):
+        return ()
+    return strides_kept(value.shape, tuple(step // width for step in value.strides))
+
+
 class NumpyLibrary:
     name = "numpy"
 
@@ -45,11 +53,18 @@ class NumpyLibrary:
             raise TypeError(f"an array of class `{type(value).__name__}` holds more than its numbers")
         if not value.dtype.itemsize:
             raise TypeError(f"an array of dtype `{value.dtype}` has elements without bytes")
-        return Layout(self.name, dtype_name(value.dtype), tuple(value.shape), value.dtype.itemsize, value.nbytes)
+        shape, width, strides = tuple(value.shape), value.dtype.itemsize, _strides(value)
+        return Layout(self.name, dtype_name(value.dtype), shape, width, value.nbytes, strides=strides)
 
     def identity(self, value: Any) -> Hashable:
         pointer = value.__array_interface__["data"][0] if value.nbytes else id(value)
         return ("numpy", pointer, value.dtype.str, value.shape, value.strides)
+
+    def span(self, value: Any) -> tuple[str, int, int]:
+        first = value.__array_interface__["data"][0]
+        steps = [step * (size - 1) for size, step in zip(value.shape, value.strides, strict=True)]
+        begin = first + sum(step for step in steps if step < 0)
+        return "cpu", begin, first + sum(step for step in steps if step > 0) + value.dtype.itemsize
 
     def write_into(self, value: Any, target: memoryview) -> None:
         numpy = _numpy()
@@ -67,7 +82,18 @@ class NumpyLibrary:
         return numpy.frombuffer(source, dtype=dtype).reshape(layout.shape)
 
     def build(self, layout: Layout, source: memoryview) -> Any:
-        return self._view(layout, source).copy()
+        view = self._view(layout, source)
+        if not layout.strides:
+            return view.copy()
+        before, places = extent(layout.shape, layout.strides)
+        memory, width = _numpy().empty(places, view.dtype), layout.item_bytes
+        steps = tuple(step * width for step in layout.strides)
+        made = _numpy().ndarray(layout.shape, view.dtype, memory, before * width, steps)
+        _numpy().copyto(made, view)
+        return made
+
+    def is_laid_out(self, live: Any, layout: Layout) -> bool:
+        return _strides(live) == layout.strides
 
     def assign(self, live: Any, layout: Layout, source: memoryview) -> bool:
         if not self.holds(live) or not live.flags.writeable:

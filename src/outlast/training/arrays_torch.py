@@ -7,7 +7,7 @@ import sys
 from collections.abc import Hashable
 from typing import Any
 
-from outlast.training.arrays import Layout
+from outlast.training.arrays import Layout, strides_kept
 
 
 def _torch() -> Any:
@@ -28,6 +28,11 @@ def _refuse(value: Any) -> None:
         raise TypeError("a tensor on the `meta` device has no values")
 
 
+def _strides(value: Any) -> tuple[int, ...]:
+    """In elements; nothing if it lies row by row, or cannot be laid out again as it is."""
+    return () if value.is_contiguous() else strides_kept(tuple(value.shape), value.stride())
+
+
 class TorchLibrary:
     name = "torch"
 
@@ -39,11 +44,18 @@ class TorchLibrary:
         nbytes = value.numel() * value.element_size()
         note = "grad" if value.requires_grad and value.is_leaf else ""
         dtype = str(value.dtype).removeprefix("torch.")
-        return Layout(self.name, dtype, tuple(value.shape), value.element_size(), nbytes, note)
+        shape, width = tuple(value.shape), value.element_size()
+        return Layout(self.name, dtype, shape, width, nbytes, note, _strides(value))
 
     def identity(self, value: Any) -> Hashable:
         pointer = value.data_ptr() if value.numel() else id(value)
-        return ("torch", str(value.device), pointer, value.dtype, tuple(value.shape), value.stride())
+        # A conjugate, and the imaginary part of one, is the same memory read in another way.
+        read = (value.dtype, value.is_conj(), value.is_neg())
+        return ("torch", str(value.device), pointer, read, tuple(value.shape), value.stride())
+
+    def span(self, value: Any) -> tuple[str, int, int]:
+        places = sum(step * (size - 1) for size, step in zip(value.shape, value.stride(), strict=True)) + 1
+        return str(value.device), value.data_ptr(), value.data_ptr() + places * value.element_size()
 
     def write_into(self, value: Any, target: memoryview) -> None:
         torch = _torch()
@@ -80,8 +92,10 @@ class TorchLibrary:
         return torch.frombuffer(source, dtype=torch.uint8).view(dtype).view(layout.shape)
 
     def build(self, layout: Layout, source: memoryview) -> Any:
-        value = self._view(layout, source).clone()
-        return value.requires_grad_() if layout.note == "grad" else value
+        return self.build_like(None, layout, source)
+
+    def is_laid_out(self, live: Any, layout: Layout) -> bool:
+        return _strides(live) == layout.strides
 
     def assign(self, live: Any, layout: Layout, source: memoryview) -> bool:
         torch = _torch()
@@ -98,7 +112,11 @@ class TorchLibrary:
         return True
 
     def build_like(self, live: Any, layout: Layout, source: memoryview) -> Any:
-        value = self._view(layout, source).clone()
+        value = self._view(layout, source)
+        if layout.strides:
+            value = _torch().empty_strided(layout.shape, layout.strides, dtype=value.dtype).copy_(value)
+        else:
+            value = value.clone()
         if self.holds(live):
             value = value.to(live.device)
         return value.requires_grad_() if layout.note == "grad" else value

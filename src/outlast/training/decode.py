@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import base64
 import collections
+import copy
 import importlib
 import struct
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-from outlast.training import arrays, generators
-from outlast.training.arrays import Layout
+from outlast.training import arrays, generators, simple
+from outlast.training.arrays import SPREAD_MAX, Layout, extent
 from outlast.training.encode import Via, is_named_tuple, is_stateful
+from outlast.training.filling import Filling, Mismatch, TensorSource
+from outlast.training.taken_back import difference
 
 MISSING = object()
 """Nothing stands at this place in the script."""
@@ -26,39 +29,39 @@ _WRONG = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, Arit
 """What the libraries raise when they are given what nobody saved."""
 
 
-class Mismatch(Exception):
-    """What was saved does not fit into what the script has now; the text says where and how."""
-
-
 class Malformed(Exception):
     """The tree or the tensor file is not what an encoder writes."""
-
-
-class TensorSource(Protocol):
-    def bytes_of(self, name: str) -> memoryview:
-        """Malformed if there is no such tensor."""
-        ...
 
 
 class Decoder:
     def __init__(self, tensors: TensorSource) -> None:
         self._tensors = tensors
+        self.filling = Filling()
+        self.doubts: list[str] = []
+        """What may make this restore another one than it should be."""
+
         self._made: dict[str, Any] = {}  # arrays that were one before are one again
+        self._depth = 0  # in what some object of the script will take in, and not in what the script sees
+        self._met: list[Any] = []  # what can be changed, in the order in which the encoder has met it
+        self._taken: dict[int, tuple[Any, Any]] = {}  # what of the script's has been restored, and from which tree
         self._own: Exception | None = None  # raised by the script's own `load`: no fault of what was saved
 
     def decode(self, tree: Any, live: Any, path: str) -> Any:
         if isinstance(tree, list):
-            return self._decode_list(tree, live, path)
+            return self._meet(Decoder._decode_list, tree, live, path)
         if not isinstance(tree, dict):
             return tree
         tag = tree.get("$")
         if tag is None:
-            pairs = [(key, self.decode(item, _at(live, key), f"{path}.{key}")) for key, item in tree.items()]
-            return _fill_dict(live, dict, pairs)
+            return self._meet(Decoder._decode_dict, tree, live, path)
         decoder = _DECODERS.get(tag) if isinstance(tag, str) else None
-        if decoder is None:
+        if decoder is None and (not isinstance(tag, str) or tag not in simple.DECODERS):
             raise Malformed(f"{path}: the kind {tag!r} is unknown")
         try:
+            if decoder is None:
+                return simple.DECODERS[tag](tree)
+            if tag in _CHANGEABLE:
+                return self._meet(decoder, tree, live, path)
             return decoder(self, tree, live, path)
         except (ImportError, *_WRONG) as error:
             if tag in ("via", "state_dict"):
@@ -68,6 +71,35 @@ class Decoder:
             if isinstance(error, ImportError):
                 raise Mismatch(f"`{path}` needs `{error.name}`, which cannot be imported here") from error
             raise Malformed(f"{path}: {tag!r} is not well formed: {error}") from error
+
+    def _meet(self, decoder: Callable[[Decoder, Any, Any, str], Any], tree: Any, live: Any, path: str) -> Any:
+        """Something that can be changed. The encoder may refer to it by its number."""
+        number = len(self._met)
+        self._met.append(MISSING)
+        if id(live) in self._taken:
+            live = self._other(tree, live, path)
+        elif live is not MISSING:
+            self._taken[id(live)] = (live, tree)
+        self._met[number] = value = decoder(self, tree, live, path)
+        return value
+
+    def _other(self, tree: Any, live: Any, path: str) -> Any:
+        """`live` stands at two places of the script, and what was saved at them were two."""
+        if isinstance(live, (dict, list, set, bytearray, collections.deque)):
+            return copy.copy(live)
+        if tree != self._taken[id(live)][1] and (isinstance(live, Via) or is_stateful(live)):
+            raise Mismatch(f"`{path}` stands in the state twice now, and was another object when it was saved")
+        return MISSING if generators.kind_of(live) is not None else live
+
+    def _same(self, tree: dict[str, Any], live: Any, path: str) -> Any:
+        number = tree["v"]
+        if type(number) is not int or not 0 <= number < len(self._met) or self._met[number] is MISSING:
+            raise ValueError(f"nothing has the number {number!r} yet")
+        return self._met[number]
+
+    def _decode_dict(self, tree: dict[str, Any], live: Any, path: str) -> Any:
+        pairs = [(key, self.decode(item, _at(live, key), f"{path}.{key}")) for key, item in tree.items()]
+        return _fill_dict(live, dict, pairs)
 
     def _decode_list(self, tree: list[Any], live: Any, path: str) -> list[Any]:
         old = live if isinstance(live, list) else []
@@ -93,15 +125,18 @@ class Decoder:
         if (count and not len(source)) or len(source) % max(count, 1):
             raise ValueError(f"{len(source)} bytes do not make the shape {shape}")
         item_bytes = len(source) // count if count else 0
-        layout = Layout(tree["of"], tree["dtype"], shape, item_bytes, len(source), tree.get("note", ""))
-        if live is not MISSING and library.assign(live, layout, source):
-            return live
-        if name in self._made:
-            return self._made[name]
-        made = library.build(layout, source) if live is MISSING else library.build_like(live, layout, source)
-        if name is not None:
-            self._made[name] = made
-        return made
+        strides = _strides(tree.get("strides", []), shape, count)
+        layout = Layout(tree["of"], tree["dtype"], shape, item_bytes, len(source), tree.get("note", ""), strides)
+        if name is None:
+            return library.build(layout, source)
+        if self._depth == 0:
+            value = self.filling.put(name, layout, source, live, path, library, self._made.get(name))
+            if value is not live:
+                self._made.setdefault(name, value)
+            return value
+        if name not in self._made:
+            self._made[name] = library.build(layout, source)
+        return self._made[name]
 
     def _mapping(self, tree: dict[str, Any], live: Any, path: str) -> Any:
         kind = {"dict": dict, "ordered": collections.OrderedDict, "counter": collections.Counter}.get(tree["$"])
@@ -131,6 +166,13 @@ class Decoder:
             return live
         return tuple(items)
 
+    def _bytearray(self, tree: dict[str, Any], live: Any, path: str) -> bytearray:
+        content = bytearray(simple.decode_bytes(tree))
+        if type(live) is not bytearray:
+            return content
+        live[:] = content
+        return live
+
     def _named(self, tree: dict[str, Any], live: Any, path: str) -> Any:
         fields = [field for field, _ in tree["v"]]
         if not is_named_tuple(live) or type(live).__name__ != tree["name"] or list(live._fields) != fields:
@@ -149,7 +191,7 @@ class Decoder:
         return set(items) if tree["$"] == "set" else frozenset(items)
 
     def _generator(self, tree: dict[str, Any], live: Any, path: str) -> Any:
-        state = self.decode(tree["v"], MISSING, path)
+        state = self._inner(tree["v"], path)
         if generators.kind_of(live) is None:
             return generators.make(tree["kind"], state)
         if generators.kind_of(live) != tree["kind"]:
@@ -160,8 +202,15 @@ class Decoder:
             raise Mismatch(f"`{path}` is another generator than the one that was saved: {error}") from error
         return live
 
+    def _inner(self, tree: Any, path: str) -> Any:
+        self._depth += 1
+        try:
+            return self.decode(tree, MISSING, path)
+        finally:
+            self._depth -= 1
+
     def _object(self, tree: dict[str, Any], live: Any, path: str) -> Any:
-        saved = self.decode(tree["v"], MISSING, path)
+        saved = self._inner(tree["v"], path)
         if tree["$"] == "via":
             if not isinstance(live, Via):
                 raise Mismatch(f"`{path}` was given by outlast.via; give it again before the loop begins")
@@ -177,39 +226,27 @@ class Decoder:
             live.load_state_dict(saved)
         except (RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
             raise Mismatch(f"`{path}` does not take back what it saved: {type(error).__name__}: {error}") from error
+        other = difference(tree["v"], live.state_dict(), path, self._tensors)
+        if other:
+            self.doubts.append(
+                f"`{path}` does not have all that it saved after its `load_state_dict`: {other}; "
+                "what is trained from here on may differ"
+            )
         return live
 
-    def _scalar(self, tree: dict[str, Any], live: Any, path: str) -> Any:
-        from outlast.training.arrays_numpy import dtype_named
 
-        numpy = importlib.import_module("numpy")
-        raw, dtype = bytes.fromhex(tree["v"]), dtype_named(tree["dtype"])
-        return numpy.frombuffer(raw, dtype=dtype)[0] if raw else dtype.type()
+def is_array(tree: Any) -> bool:
+    return isinstance(tree, dict) and tree.get("$") == "array"
 
-    def _float(self, tree: dict[str, Any], live: Any, path: str) -> float:
-        return float(struct.unpack(">d", bytes.fromhex(tree["v"]))[0])
 
-    def _complex(self, tree: dict[str, Any], live: Any, path: str) -> complex:
-        return complex(*struct.unpack(">dd", bytes.fromhex(tree["v"])))
-
-    def _bytes(self, tree: dict[str, Any], live: Any, path: str) -> Any:
-        content = base64.b64decode(tree["v"], validate=True)
-        if tree["$"] == "bytes":
-            return content
-        if type(live) is bytearray:
-            live[:] = content
-            return live
-        return bytearray(content)
-
-    def _int(self, tree: dict[str, Any], live: Any, path: str) -> int:
-        return int(tree["v"], 0)
-
-    def _torch(self, tree: dict[str, Any], live: Any, path: str) -> Any:
-        torch = importlib.import_module("torch")
-        value = torch.device(tree["v"]) if tree["$"] == "torch.device" else getattr(torch, tree["v"])
-        if not isinstance(value, (torch.dtype, torch.device)):
-            raise ValueError(f"{tree['v']!r} is no dtype")
-        return value
+def _strides(given: list[Any], shape: tuple[int, ...], count: int) -> tuple[int, ...]:
+    strides = tuple(given)
+    if strides:
+        if len(strides) != len(shape) or not all(type(step) is int for step in strides):
+            raise ValueError(f"the strides {strides} do not fit the shape {shape}")
+        if not count <= extent(shape, strides)[1] <= SPREAD_MAX * count:
+            raise ValueError(f"the strides {strides} spread the shape {shape} too far")
+    return strides
 
 
 def _at(live: Any, key: Any) -> Any:
@@ -230,16 +267,15 @@ def _fill_dict(live: Any, kind: type, pairs: list[tuple[Any, Any]]) -> Any:
     return target
 
 
+_CHANGEABLE = frozenset(
+    ("bytearray", "dict", "ordered", "default", "counter", "deque", "set", "generator", "via", "state_dict")
+)
+"""What is met as one object, beside lists and dicts that stand for themselves."""
+
 _DECODERS: dict[str, Callable[[Decoder, dict[str, Any], Any, str], Any]] = {
     "array": Decoder._array,
-    "int": Decoder._int,
-    "float": Decoder._float,
-    "complex": Decoder._complex,
-    "bytes": Decoder._bytes,
-    "bytearray": Decoder._bytes,
-    "scalar": Decoder._scalar,
-    "torch.dtype": Decoder._torch,
-    "torch.device": Decoder._torch,
+    "same": Decoder._same,
+    "bytearray": Decoder._bytearray,
     "torch.Size": Decoder._sequence,
     "dict": Decoder._mapping,
     "ordered": Decoder._mapping,

@@ -9,20 +9,15 @@ from __future__ import annotations
 import base64
 import collections
 import math
-import struct
-import sys
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from outlast.training import arrays, generators
+from outlast.training import arrays, generators, simple
 from outlast.training.arrays import Layout, Library
 from outlast.training.fielded import fielded
 
 INTEGER_MAX = 2**53
 """Beyond it other readers of JSON lose digits."""
-
-DECIMAL_BITS_MAX = 10_000
-"""Beyond about 4,300 digits Python refuses to write a number in decimal."""
 
 HINT = (
     "a part may be an object with `state_dict` and `load_state_dict`, an array or tensor, a number, text, bytes, None, "
@@ -73,6 +68,9 @@ class Encoder:
         self._names: set[str] = set()
         self._by_identity: dict[Hashable, Leaf] = {}
         self._open: set[int] = set()
+        self._met: dict[int, int] = {}
+        """The number of each object that can be changed, by its id, in the order in which they are met: decode.py counts them alike."""
+
         self._stateful_depth = 0
         self._kept: list[object] = []  # an id or address means nothing once its owner is gone
 
@@ -82,12 +80,17 @@ class Encoder:
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return value if -INTEGER_MAX <= value <= INTEGER_MAX else {"$": "int", "v": _digits(value)}
+            return value if -INTEGER_MAX <= value <= INTEGER_MAX else simple.encode_int(value)
         if kind is float:
-            return value if math.isfinite(value) else {"$": "float", "v": struct.pack(">d", value).hex()}
-        simple = self._encode_simple(value, kind)
-        if simple is not None:
-            return simple
+            return value if math.isfinite(value) else simple.encode_float(value)
+        if kind is bytearray:
+            return self._met_before(value) or simple.encode_bytes(value)
+        try:
+            tree = simple.encode(value, kind)
+        except TypeError as error:
+            raise _unsaved(path, error) from None
+        if tree is not None:
+            return tree
         library = arrays.library_of(value)
         if library is not None:
             return self._encode_array(value, library, path)
@@ -95,28 +98,11 @@ class Encoder:
             return self._encode_inside(value, path)
         return self._encode_object(value, path)
 
-    def _encode_simple(self, value: Any, kind: type) -> Any:
-        if kind is complex:
-            return {"$": "complex", "v": struct.pack(">dd", value.real, value.imag).hex()}
-        if kind is bytes or kind is bytearray:
-            return {"$": kind.__name__, "v": base64.b64encode(value).decode("ascii")}
-        numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(value, numpy.generic):
-            from outlast.training.arrays_numpy import dtype_name
-
-            return {"$": "scalar", "dtype": dtype_name(value.dtype), "v": value.tobytes().hex()}
-        torch = sys.modules.get("torch")
-        if torch is not None and isinstance(value, torch.dtype):
-            return {"$": "torch.dtype", "v": str(value).removeprefix("torch.")}
-        if torch is not None and isinstance(value, torch.device):
-            return {"$": "torch.device", "v": str(value)}
-        return None
-
     def _encode_array(self, value: Any, library: Library, path: str) -> Any:
         try:
             layout = library.layout(value)
         except TypeError as error:
-            raise TypeError(f"{_place(path)} cannot be saved: {error}\n\nhint: {HINT}") from None
+            raise _unsaved(path, error) from None
         identity = library.identity(value)
         leaf = self._by_identity.get(identity)
         if leaf is None:
@@ -127,6 +113,8 @@ class Encoder:
         tree = {"$": "array", "of": leaf.layout.library, "dtype": leaf.layout.dtype, "shape": list(leaf.layout.shape)}
         if leaf.layout.note:
             tree["note"] = leaf.layout.note
+        if leaf.layout.strides:
+            tree["strides"] = list(leaf.layout.strides)
         if self._inline:
             return {**tree, "v": base64.b64encode(library.raw(value)).decode("ascii")}
         return {**tree, "in": leaf.name}
@@ -138,9 +126,20 @@ class Encoder:
         self._names.add(name)
         return name
 
+    def _met_before(self, value: Any) -> Any:
+        """What was one object shall be one again: a reference to it, or None if it is met for the first time."""
+        number = self._met.get(id(value))
+        if number is not None:
+            return {"$": "same", "v": number}
+        self._met[id(value)] = len(self._met)
+        return None
+
     def _encode_inside(self, value: Any, path: str) -> Any:
         if id(value) in self._open:
             raise TypeError(f"{_place(path)} contains itself and cannot be saved")
+        same = None if isinstance(value, (tuple, frozenset)) else self._met_before(value)
+        if same is not None:
+            return same
         self._open.add(id(value))
         try:
             return self._encode_container(value, path)
@@ -158,8 +157,11 @@ class Encoder:
         if is_named_tuple(value):
             fields = [[field, self.encode(getattr(value, field), f"{path}.{field}")] for field in value._fields]
             return {"$": "named", "name": kind.__name__, "v": fields}
+        met = len(self._met)
         tree: dict[str, Any] = {"$": _container(kind), "v": self._items(value, path)}
         if kind in (set, frozenset):
+            if len(self._met) > met:
+                raise TypeError(f"{_place(path)} is a set of objects, which have no order\n\nhint: use a list")
             tree["v"].sort(key=repr)  # the order of a set differs from process to process
         if kind is collections.deque:
             tree["max"] = value.maxlen
@@ -180,13 +182,16 @@ class Encoder:
 
     def _encode_object(self, value: Any, path: str) -> Any:
         kind = generators.kind_of(value)
+        if kind is None and not isinstance(value, Via) and not is_stateful(value):
+            raise TypeError(f"{_place(path)} is a `{_type_name(value)}`, which cannot be saved\n\nhint: {HINT}")
+        same = self._met_before(value)
+        if same is not None:
+            return same
         if kind is not None:
             return {"$": "generator", "kind": kind, "v": self._inner(generators.get_state(value), path)}
         if isinstance(value, Via):
             return {"$": "via", "v": self._inner(value.save(value.obj), path)}
-        if is_stateful(value):
-            return {"$": "state_dict", "v": self._inner(value.state_dict(), path)}
-        raise TypeError(f"{_place(path)} is a `{_type_name(value)}`, which cannot be saved\n\nhint: {HINT}")
+        return {"$": "state_dict", "v": self._inner(value.state_dict(), path)}
 
     def _inner(self, value: Any, path: str) -> Any:
         self._kept.append(value)
@@ -210,8 +215,8 @@ _CONTAINERS: dict[type, str] = {
 }
 
 
-def _digits(value: int) -> str:
-    return str(value) if value.bit_length() <= DECIMAL_BITS_MAX else hex(value)
+def _unsaved(path: str, error: TypeError) -> TypeError:
+    return TypeError(f"{_place(path)} cannot be saved: {error}\n\nhint: {HINT}")
 
 
 def _is_plain(values: list[Any]) -> bool:

@@ -30,11 +30,11 @@ def get_state(value: Any) -> Any:
     if kind == "random":
         return value.getstate()
     if kind == "numpy.Generator":
-        return value.bit_generator.state
+        return _bits_state(value.bit_generator)
     if kind == "numpy.RandomState":
         return value.get_state(legacy=False)
     if kind == "numpy.BitGenerator":
-        return value.state
+        return _bits_state(value)
     assert kind == "torch.Generator"
     return value.get_state()
 
@@ -45,14 +45,55 @@ def set_state(value: Any, state: Any) -> None:
     if kind == "random":
         value.setstate(state)
     elif kind == "numpy.Generator":
-        value.bit_generator.state = state
+        _set_bits_state(value.bit_generator, state)
     elif kind == "numpy.RandomState":
         value.set_state(state)
     elif kind == "numpy.BitGenerator":
-        value.state = state
+        _set_bits_state(value, state)
     else:
         assert kind == "torch.Generator"
         value.set_state(state)
+
+
+SEED = "seed"
+"""Beside what numpy says of a generator: what `spawn` goes by."""
+
+SPAWN_AT_ONCE = 1000
+
+
+def _bits_state(bits: Any) -> dict[str, Any]:
+    """With the seed that its children are made of, if it has any: how many there are decides what the next one draws."""
+    state, seed = dict(bits.state), _seed(bits)
+    if getattr(seed, "n_children_spawned", 0):
+        state[SEED] = {
+            "entropy": _entropy(seed),
+            "spawn_key": tuple(seed.spawn_key),
+            "pool_size": seed.pool_size,
+            "n_children_spawned": seed.n_children_spawned,
+        }
+    return state
+
+
+def _set_bits_state(bits: Any, state: dict[str, Any]) -> None:
+    bits.state = {name: value for name, value in state.items() if name != SEED}
+    saved, seed = state.get(SEED), _seed(bits)
+    if not saved or seed is None or (_entropy(seed), tuple(seed.spawn_key)) != (saved["entropy"], saved["spawn_key"]):
+        return  # nobody seeded it: its children differ from life to life in any case
+    left = saved["n_children_spawned"] - seed.n_children_spawned  # less than none: a seed does not go back
+    for made in range(0, left, SPAWN_AT_ONCE):
+        seed.spawn(min(SPAWN_AT_ONCE, left - made))
+
+
+def _entropy(seed: Any) -> Any:
+    """A number or several, in whatever the script has given them."""
+    given = seed.entropy
+    if callable(getattr(given, "tolist", None)):
+        return given.tolist()  # an array's
+    return list(given) if isinstance(given, (list, tuple)) else given
+
+
+def _seed(bits: Any) -> Any:
+    return getattr(bits, "seed_seq", None) or getattr(bits, "_seed_seq", None)  # the second: numpy before 1.25
 
 
 def make(kind: str, state: Any) -> Any:
@@ -66,7 +107,8 @@ def make(kind: str, state: Any) -> Any:
         name = str(state["bit_generator"])
         if name not in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
             raise ValueError(f"numpy has no bit generator called {name!r}")
-        bits = getattr(numpy, name)()
+        seed = state.get(SEED)
+        bits = getattr(numpy, name)(numpy.SeedSequence(**seed) if seed else None)
         value = {"Generator": numpy.Generator, "RandomState": numpy.RandomState}.get(
             kind.removeprefix("numpy."), lambda made: made
         )(bits)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from outlast.errors import OutlastError
 from outlast.training import disk, generators, outputs, ranks
-from outlast.training.decode import MISSING, Decoder, Malformed, Mismatch
+from outlast.training.decode import MISSING, Decoder, Malformed
 from outlast.training.fielded import field, fielded
+from outlast.training.filling import Mismatch
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
 from outlast.training.state import restore_parts
@@ -33,9 +34,8 @@ class Document:
 
     def restore(self, parts: dict[str, Any]) -> None:
         """Brings the parts back, in place where that can be done."""
-        missing = self._decode(lambda decoder: restore_parts(decoder, self.content.get("parts") or {}, parts))
-        for name in missing:
-            say(f"warning: the checkpoint has no part `{name}`; it keeps the value that the script gave it")
+        for doubt in self._decode(lambda decoder: restore_parts(decoder, self.content.get("parts") or {}, parts)):
+            say(f"warning: {doubt}")
 
     def restore_generators(self) -> None:
         """The global ones; those that are parts come back with the parts."""

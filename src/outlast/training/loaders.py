@@ -13,9 +13,9 @@ from typing import Any
 
 from outlast.training import generators
 from outlast.training.encode import is_stateful
-
-GENERATORS_MAX = 1000
-"""A longer list of a state is a history of something, not a set of generators."""
+from outlast.training.glance import glance
+from outlast.training.holders import generators_of, holders
+from outlast.training.say import say
 
 NOTHING = object()
 """No batch is in hand."""
@@ -45,6 +45,9 @@ class Source:
         self._ahead: Any = NOTHING
         self._before_ahead: dict[str, Any] = {}
         self._ended_with: dict[str, Any] = {}
+        self._first = 0
+        """A glance at the epoch's first batch. Later ones may depend on what the bodies between them draw: see glance.py."""
+
         self._exhausted = False
         """A stateful loader was restored to the end of an epoch: its first iterator may have nothing to give."""
 
@@ -55,8 +58,12 @@ class Source:
             self._draw_ahead()
         if self._exhausted:
             self._exhausted = False
-            return self._draw_after_the_end()
-        return self._draw()
+            batch = self._draw_after_the_end()
+        else:
+            batch = self._draw()
+        if self.index == 1:
+            self._first = glance(batch)
+        return batch
 
     def _draw_after_the_end(self) -> Any:
         try:
@@ -97,7 +104,7 @@ class Source:
         self._ahead = NOTHING
 
     def _begin_epoch(self) -> None:
-        for holder in _holders(self.loader):
+        for holder in holders(self.loader):
             if callable(getattr(holder, "set_epoch", None)):
                 holder.set_epoch(self.epoch)
         self._started_with = self._generator_states()
@@ -119,7 +126,7 @@ class Source:
         self._ahead = next(self._iterator, NOTHING)
 
     def _generator_states(self) -> dict[str, Any]:
-        own = {name: generators.get_state(one) for name, one in _generators(self.loader, self._parts).items()}
+        own = {name: generators.get_state(one) for name, one in generators_of(self.loader, self._parts).items()}
         return {"global": generators.global_states(devices=False), "own": own}
 
     def _set_generator_states(self, states: dict[str, Any]) -> None:
@@ -127,7 +134,7 @@ class Source:
         self._set_own_states(states["own"])
 
     def _set_own_states(self, states: dict[str, Any]) -> None:
-        for name, generator in _generators(self.loader, self._parts).items():
+        for name, generator in generators_of(self.loader, self._parts).items():
             if name in states:
                 generators.set_state(generator, states[name])
 
@@ -145,6 +152,7 @@ class Source:
             data["loader"] = self.loader.state_dict()
         else:
             data["started_with"] = self._started_with
+            data["first"] = self._first
         return data
 
     def resume(self, epoch: int, data: dict[str, Any]) -> None:
@@ -172,17 +180,26 @@ class Source:
             self._ahead = next(self._iterator, NOTHING)
 
     def _replay(self, data: dict[str, Any]) -> None:
-        for holder in _holders(self.loader):
+        for holder in holders(self.loader):
             if callable(getattr(holder, "set_epoch", None)):
                 holder.set_epoch(self.epoch)
         self._started_with = data["started_with"]
         self._set_generator_states(self._started_with)
         self._iterator = self._new_iterator()
         for drawn in range(self.index):
-            if next(self._iterator, NOTHING) is NOTHING:
+            batch = next(self._iterator, NOTHING)
+            if batch is NOTHING:
                 raise ValueError(
                     f"the loader has only {drawn} batches in epoch {self.epoch}; {self.index} were drawn before"
                 )
+            if drawn == 0:
+                self._first = glance(batch)
+        if self._first != data.get("first", self._first):
+            say(
+                f"warning: the first batch of epoch {self.epoch} is another one than before, and so the rest may be too: what the loader "
+                "draws depends on something besides the state, the generators and the epoch (the order of a list of files, weights of a "
+                "sampler that have changed in the epoch, a generator that is not seeded or lies deep inside)"
+            )
         if data["ahead"]:
             self._before_ahead = data["before_ahead"]
             self._set_generator_states(self._before_ahead["generators"])
@@ -198,49 +215,6 @@ def check_loader(loader: Any) -> None:
             f"batches cannot resume an iterator ({type(loader).__name__}): it can be gone through only once"
             "\n\nhint: give a loader, a list, or an object whose `__iter__` begins anew each time"
         )
-
-
-def _holders(loader: Any) -> list[Any]:
-    """The objects around a loader that may have a generator, or want to know the epoch; each one once."""
-    batch_sampler, dataset = getattr(loader, "batch_sampler", None), getattr(loader, "dataset", None)
-    candidates = [
-        loader,
-        getattr(loader, "sampler", None),
-        batch_sampler,
-        getattr(batch_sampler, "sampler", None),
-        dataset,
-        getattr(dataset, "dataset", None),
-    ]
-    found: list[Any] = []
-    for candidate in candidates:
-        if candidate is not None and all(candidate is not one for one in found):
-            found.append(candidate)
-    return found
-
-
-def _generators(loader: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Every generator that drawing a batch may draw from, by where it was found: those of the loader and around it, and those
-    of the state, of which we cannot know what they are for."""
-    found: dict[str, Any] = {}
-    for number, holder in enumerate(_holders(loader)):
-        for name, value in list(getattr(holder, "__dict__", {}).items()):
-            if generators.kind_of(value) is not None:
-                found[f"loader.{number}.{name}"] = value
-    for name, value in parts.items():
-        found.update(_inside(f"state.{name}", value))
-    return found
-
-
-def _inside(name: str, value: Any) -> dict[str, Any]:
-    if generators.kind_of(value) is not None:
-        return {name: value}
-    if type(value) is dict:
-        items = [(str(key), item) for key, item in value.items()]
-    elif type(value) in (list, tuple) and len(value) <= GENERATORS_MAX:
-        items = [(str(index), item) for index, item in enumerate(value)]
-    else:
-        return {}
-    return {place: one for key, item in items for place, one in _inside(f"{name}.{key}", item).items()}
 
 
 def _known_length(loader: Any) -> int | None:

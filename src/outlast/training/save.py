@@ -100,11 +100,10 @@ def encode_state(
     state["flags"] = encoder.encode(dict(flags), "flags")
     texts = {disk.STATE: _json(state)}
     if parts is not None or data:
-        inline = Encoder(inline=True)
         place = {
             "format": disk.FORMAT,
-            "global": inline.encode(generators.global_states(), "generators"),
-            "data": inline.encode(dict(data), "data"),
+            "global": Encoder(inline=True).encode(generators.global_states(), "generators"),
+            "data": Encoder(inline=True).encode(dict(data), "data"),
         }
         texts[disk.GENERATORS] = _json(place)
     return Encoded(texts, plan_file(encoder.leaves))

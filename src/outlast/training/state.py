@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from outlast.training.decode import MISSING, Decoder
+from outlast.training.decode import MISSING, Decoder, is_array
 from outlast.training.encode import Encoder, Via
 
 
@@ -72,7 +72,12 @@ def encode_parts(encoder: Encoder, parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restore_parts(decoder: Decoder, trees: Mapping[str, Any], parts: dict[str, Any]) -> list[str]:
-    """Brings every saved part back; returns the names of those that the save does not have and that stay as they are."""
-    for name, tree in trees.items():
+    """Brings every saved part back; returns what there is to say of parts that may not be what they should."""
+    # Arrays that are parts themselves first: what else refers to one of them gets the script's own.
+    for name, tree in sorted(trees.items(), key=lambda item: not is_array(item[1])):
         parts[name] = decoder.decode(tree, parts.get(name, MISSING), name)
-    return [name for name in parts if name not in trees]
+    decoder.filling.check()
+    missing = [name for name in parts if name not in trees]
+    return decoder.doubts + [
+        f"the checkpoint has no part `{name}`; it keeps the value that the script gave it" for name in missing
+    ]

@@ -1,0 +1,86 @@
+"""Which objects around a data loader want to know the epoch, and which random generators drawing a batch may draw from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from outlast.training import generators
+
+ITEMS_MAX = 1000
+"""A longer list is data, or a history of something, and no set of generators."""
+
+OBJECTS_MAX = 5000
+DEPTH_MAX = 6
+"""How much is looked through for generators, and how deep: a dataset in a dataset, with transforms in a list."""
+
+
+def holders(loader: Any) -> list[Any]:
+    """The objects around a loader that may have a generator, or want to know the epoch; each one once."""
+    batch_sampler, dataset = getattr(loader, "batch_sampler", None), getattr(loader, "dataset", None)
+    candidates = [
+        loader,
+        getattr(loader, "sampler", None),
+        batch_sampler,
+        getattr(batch_sampler, "sampler", None),
+        dataset,
+        getattr(dataset, "dataset", None),
+    ]
+    found: list[Any] = []
+    for candidate in candidates:
+        if candidate is not None and all(candidate is not one for one in found):
+            found.append(candidate)
+    return found
+
+
+def generators_of(loader: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Every generator that drawing a batch may draw from, by where it was found: those of the loader and of what it consists of, and
+    those of the state, of which we cannot know what they are for."""
+    around = holders(loader)
+    search = _Search(around)
+    for number, holder in enumerate(around):
+        search.look_into(f"loader.{number}", _attributes(holder), 0)
+    found = search.found
+    for name, value in parts.items():
+        found.update(_in_part(f"state.{name}", value))
+    return found
+
+
+class _Search:
+    """Through attributes and containers; each object once, and those that are known already not at all."""
+
+    def __init__(self, known: list[Any]) -> None:
+        self.found: dict[str, Any] = {}
+        self._seen = {id(one) for one in known}
+
+    def look_into(self, place: str, items: list[tuple[str, Any]], depth: int) -> None:
+        for name, value in items:
+            if generators.kind_of(value) is not None:
+                self.found[f"{place}.{name}"] = value
+            elif depth < DEPTH_MAX and id(value) not in self._seen and len(self._seen) < OBJECTS_MAX:
+                inner = _items(value) if type(value) in (dict, list, tuple) else _attributes(value)
+                if inner:
+                    self._seen.add(id(value))
+                    self.look_into(f"{place}.{name}", inner, depth + 1)
+
+
+def _in_part(place: str, value: Any) -> dict[str, Any]:
+    """A part that is an object saves itself, with whatever it has."""
+    if generators.kind_of(value) is not None:
+        return {place: value}
+    items = _items(value) if type(value) in (list, tuple) else list(value.items()) if type(value) is dict else []
+    return {name: one for key, item in items for name, one in _in_part(f"{place}.{key}", item).items()}
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    if len(value) > ITEMS_MAX:
+        return []
+    return [(str(key), item) for key, item in (value.items() if type(value) is dict else enumerate(value))]
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    """Not of a class or a module, which everybody shares, nor workers that stay: what they have drawn is not to be found here."""
+    if isinstance(value, (type, type(sys))):
+        return []
+    return [(name, one) for name, one in getattr(value, "__dict__", {}).items() if name != "_iterator"]
