@@ -109,6 +109,9 @@ def test_what_is_typed_in_another_spelling_is_answered_with_the_right_one(
     user.write("part/Model.py", "print('it is here')")
     typed = user.outlast("run", "Train.py")
     assert typed.code == 2 and "`Train.py` is spelled `train.py`" in typed.err and "`outlast run train.py`" in typed.err
+    user.write("prepare.sh", "true")
+    asked = user.outlast("run", "--setup", "Prepare.sh", "train.py")
+    assert asked.code == 2 and "`Prepare.sh` is spelled `prepare.sh`" in asked.err, asked.err
     assert user.outlast("run", "train.py").code == 0
     (user.work / "part/Model.py").rename(user.work / "part/model.py")
     user.write("train.py", "import part.model")

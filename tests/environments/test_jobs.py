@@ -161,11 +161,12 @@ def test_a_setup_that_fails_is_the_jobs_end(user: User) -> None:
     assert not list((user.outlast_dir / "cache" / "environments").iterdir())
 
 
-def test_a_setup_that_was_not_shipped_is_said(user: User) -> None:
+def test_a_setup_that_is_not_shipped_is_refused_before_anything_is_submitted(user: User) -> None:
     user.write("setup.sh", "true\n")
     user.write(".outlastignore", "setup.sh\n")
     said = user.outlast("run", "--setup", "setup.sh", "train.py")
-    assert said.code == 1 and "`setup.sh` is not in the bundle" in said.err
+    assert said.code == 2 and "`setup.sh` is there and is left out of the bundle" in said.err, said.err
+    assert not (user.home / "jobs").exists()
 
 
 def test_a_setup_that_is_killed_is_run_again(user: User) -> None:

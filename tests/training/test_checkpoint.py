@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import outlast
 from outlast.errors import UsageError
+from outlast.training.disk import link_tree
 from tests.training.lives import Killed, life, live, newest, notice, run_script, settle, steps_on_disk
 
 
@@ -261,3 +264,23 @@ def test_a_script_that_keeps_its_own_files_is_not_disturbed(tmp_path: Path) -> N
     )
     assert run_script(script, tmp_path / "run")[:2] == (0, "end\n")
     assert [path.name for path in (tmp_path / "run" / "checkpoint").iterdir()] == ["last.txt"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_link_to_nothing_among_a_scripts_own_files_is_kept_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    for folder in (source, target):
+        folder.mkdir()
+    (source / "last.pt").symlink_to("gone.pt")
+    (source / "model.pt").write_bytes(b"weights")
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOTSUP, "no hard links here")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refused)
+    link_tree(source, target)
+    assert os.readlink(target / "last.pt") == "gone.pt"
+    assert (target / "model.pt").read_bytes() == b"weights"

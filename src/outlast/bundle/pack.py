@@ -65,6 +65,7 @@ def pack(
     clock: Clock,
     target: Target | None = None,
     args: Sequence[str] = (),
+    setup: str = "",
     links: Sequence[str] = (),
     given: Sequence[Path] = (),
     apart: Sequence[Path] = (),
@@ -72,7 +73,8 @@ def pack(
     may_be_empty: bool = False,
     on_progress: OnProgress = silent,
 ) -> Packed:
-    """Ships the directory as it is now. With a target, it must be among what is shipped, and what it and `args` name is looked for too.
+    """Ships the directory as it is now. With a target, it and the `setup` must be among what is shipped, and what it and `args` name is
+    looked for too.
 
     `links`: names that something else takes in the working directory. `given`: directories that reach the machine in another way.
     `apart`: files and directories that are never shipped. `plain`: the directory is a commit's, see `see`.
@@ -97,6 +99,7 @@ def pack(
     if target is not None:
         shipped = set(kept.tree.complete().paths)
         _check_target(target, shipped, directory)
+        _check_setup(setup, shipped, directory)
         _check_links(links, shipped)
         left_out = [one for one in left_out if not os.fsencode(f"{one.path}/").startswith(otherwise)]
         told = {one.path for one in left_out}
@@ -209,16 +212,26 @@ def _check_target(target: Target, shipped: set[bytes], directory: Path) -> None:
                 f"`{script}` is a link to outside of `{directory}`, and only what is inside of it is shipped",
                 hint="put a copy of the script itself there, or stand where it is",
             )
-        spelled = next((path for path in map(os.fsdecode, shipped) if one_spelling(path) == one_spelling(script)), "")
-        if spelled:
-            raise UsageError(
-                f"`{script}` is spelled `{spelled}`, and not every file system takes the two for one",
-                hint=f"`outlast run {spelled}`",
-            )
-        raise UsageError(
-            f"`{script}` is there and is left out of the bundle, by git's or `.outlastignore`'s rules",
-            hint=f"`git -C {directory} check-ignore -v {script}` tells which; `git add -f {script}` ships it",
+        raise _not_shipped(script, shipped, directory, "outlast run {}")
+
+
+def _check_setup(setup: str, shipped: set[bytes], directory: Path) -> None:
+    if setup and os.fsencode(os.path.normpath(setup)) not in shipped:
+        raise _not_shipped(setup, shipped, directory, "--setup {}")
+
+
+def _not_shipped(script: str, shipped: set[bytes], directory: Path, typed: str) -> UsageError:
+    """It is there; `typed`: how it is named on the command line."""
+    spelled = next((path for path in map(os.fsdecode, shipped) if one_spelling(path) == one_spelling(script)), "")
+    if spelled:
+        return UsageError(
+            f"`{script}` is spelled `{spelled}`, and not every file system takes the two for one",
+            hint=f"`{typed.format(spelled)}`",
         )
+    return UsageError(
+        f"`{script}` is there and is left out of the bundle, by git's or `.outlastignore`'s rules",
+        hint=f"`git -C {directory} check-ignore -v {script}` tells which; `git add -f {script}` ships it",
+    )
 
 
 def _check_links(links: Sequence[str], shipped: set[bytes]) -> None:

@@ -70,6 +70,7 @@ def ship_code(
         clock=world.clock,
         target=None if asked.shell else target,
         args=asked.args,
+        setup=asked.setup,
         links=[os.path.basename(link) for link in inputs.links],
         given=inputs.directories,
         apart=[*secret_files(asked), *own_places(world, code.directory, target)],

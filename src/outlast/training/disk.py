@@ -195,13 +195,13 @@ def link_whole_tree(source: Path, target: Path) -> None:
 
 
 def link_file(source: str | Path, target: str | Path) -> None:
-    """Linked, or copied where that cannot be done."""
+    """Linked, or copied where that cannot be done. A link that leads somewhere stays one, also if nothing is there."""
     try:
-        os.link(source, target)
-    except OSError:
+        os.link(source, target, follow_symlinks=False)  # macOS would follow it, Linux never does
+    except (OSError, NotImplementedError):
         import shutil
 
-        shutil.copyfile(source, target)
+        shutil.copyfile(source, target, follow_symlinks=False)
 
 
 def sync_tree(folder: Path) -> None:
