@@ -80,11 +80,9 @@ def test_what_is_no_whole_answer_is_none(answer: bytes) -> None:
 
 
 def test_a_port_that_nobody_listens_at_was_sent_nothing() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-    with pytest.raises(NoAnswer) as caught:
-        Connections({}).send(Request("GET", f"http://127.0.0.1:{port}/"), **LIMITS)
+    with socket.socket() as unused, pytest.raises(NoAnswer) as caught:
+        unused.bind(("127.0.0.1", 0))  # held, so that nobody else comes to listen there
+        Connections({}).send(Request("GET", f"http://127.0.0.1:{unused.getsockname()[1]}/"), **LIMITS)
     assert not caught.value.sent
 
 
