@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,27 @@ def test_a_job_whose_home_is_unmounted_for_a_while_goes_on_and_commits_when_it_i
     last = int((place / "step").read_text())
     assert shown["checkpoints"][-1]["step"] == last + 1 > gone_at
     assert [int(line.split()[1]) for line in logged.out.splitlines() if line.startswith("at ")] == [*range(last + 1)]
+
+
+def test_whoever_follows_a_job_whose_home_is_unmounted_is_told_that_it_goes_on(user: User, tmp_path: Path) -> None:
+    """And rings for it nowhere else: a home that is begun in the mount point would be one without that job."""
+    home, place = tmp_path / "disk", tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", UNTIL_TOLD)
+    with ThreadPoolExecutor(1) as thread:
+        words = ("run", "--home", str(home), "--job-id", "j", "train.py", "--", str(place))
+        following = thread.submit(user.outlast, *words)
+        until((place / "step").exists, "it trains")
+        home.rename(tmp_path / "drawer")
+        home.mkdir()
+        said = following.result()
+    assert said.code == 6 and "job `j` goes on" in said.err and "logs -f j" in said.err, said.err
+    assert not os.listdir(home)
+    home.rmdir()
+    (tmp_path / "drawer").rename(home)
+    (place / "enough").touch()
+    assert user.outlast("logs", "-f", "j").code == 0
+    assert user.outlast("show", "j", "--json").json["state"] == "succeeded"
 
 
 def test_a_home_that_is_not_mounted_is_said_to_be_so_and_is_not_begun_anew(user: User, tmp_path: Path) -> None:
