@@ -58,16 +58,6 @@ def test_whoever_loses_his_directory_ends_with_all_that_he_started(user: User, t
             os.kill(pid, 9)
 
 
-COUNTS = """
-import time
-import outlast
-state = outlast.State(x=0)
-for step in outlast.steps(60, state, save_steps=5):
-    state.x += step
-    time.sleep(0.05)
-"""
-
-
 UNTIL_TOLD = """
 import pathlib, sys, time
 import outlast
@@ -169,9 +159,11 @@ def test_a_job_that_its_machine_did_not_find_in_its_home_is_reported_and_goes_on
     user: User, tmp_path: Path, first: str
 ) -> None:
     """Another home was there for a while."""
-    home = tmp_path / "disk"
-    user.write("train.py", COUNTS)
-    assert user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py").code == 0
+    home, place = tmp_path / "disk", tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", UNTIL_TOLD)
+    started = user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py", "--", str(place))
+    assert started.code == 0
     until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
     home.rename(tmp_path / "drawer")
     (home / TEMPORARY).mkdir(parents=True)
@@ -181,6 +173,7 @@ def test_a_job_that_its_machine_did_not_find_in_its_home_is_reported_and_goes_on
     if first == "show":
         shown = user.outlast("show", "j", "--json").json
         assert shown["state"] == "failed" and "did not find it in its home" in shown["why"]
+    (place / "enough").touch()
     resumed = user.outlast("resume", "j")
     assert resumed.code == 0, resumed.err
     assert "resumed the loop `train` at step" in resumed.out
