@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,16 +65,6 @@ def test_a_trainer_that_removes_its_machine_again_and_again_fails_for_that_on_on
     assert "\\n" not in said.err
 
 
-COUNTS = """
-import time
-import outlast
-state = outlast.State(x=0)
-for step in outlast.steps(60, state, save_steps=5):
-    state.x += step
-    time.sleep(0.05)
-"""
-
-
 UNTIL_TOLD = """
 import pathlib, sys, time
 import outlast
@@ -129,6 +120,27 @@ def test_a_job_whose_home_is_unmounted_for_a_while_goes_on_and_commits_when_it_i
     assert [int(line.split()[1]) for line in logged.out.splitlines() if line.startswith("at ")] == [*range(last + 1)]
 
 
+def test_whoever_follows_a_job_whose_home_is_unmounted_is_told_that_it_goes_on(user: User, tmp_path: Path) -> None:
+    """And rings for it nowhere else: a home that is begun in the mount point would be one without that job."""
+    home, place = tmp_path / "disk", tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", UNTIL_TOLD)
+    with ThreadPoolExecutor(1) as thread:
+        words = ("run", "--home", str(home), "--job-id", "j", "train.py", "--", str(place))
+        following = thread.submit(user.outlast, *words)
+        until((place / "step").exists, "it trains")
+        home.rename(tmp_path / "drawer")
+        home.mkdir()
+        said = following.result()
+    assert said.code == 6 and "job `j` goes on" in said.err and "logs -f j" in said.err, said.err
+    assert not os.listdir(home)
+    home.rmdir()
+    (tmp_path / "drawer").rename(home)
+    (place / "enough").touch()
+    assert user.outlast("logs", "-f", "j").code == 0
+    assert user.outlast("show", "j", "--json").json["state"] == "succeeded"
+
+
 def test_a_home_that_is_not_mounted_is_said_to_be_so_and_is_not_begun_anew(user: User, tmp_path: Path) -> None:
     home = tmp_path / "disk"
     user.write("train.py", "print('hello')")
@@ -154,9 +166,11 @@ def test_a_job_that_its_machine_did_not_find_in_its_home_is_reported_and_goes_on
     user: User, tmp_path: Path, first: str
 ) -> None:
     """Another home was there for a while."""
-    home = tmp_path / "disk"
-    user.write("train.py", COUNTS)
-    assert user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py").code == 0
+    home, place = tmp_path / "disk", tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", UNTIL_TOLD)
+    started = user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py", "--", str(place))
+    assert started.code == 0
     until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
     home.rename(tmp_path / "drawer")
     (home / TEMPORARY).mkdir(parents=True)
@@ -166,6 +180,7 @@ def test_a_job_that_its_machine_did_not_find_in_its_home_is_reported_and_goes_on
     if first == "show":
         shown = user.outlast("show", "j", "--json").json
         assert shown["state"] == "failed" and "did not find it in its home" in shown["why"]
+    (place / "enough").touch()
     resumed = user.outlast("resume", "j")
     assert resumed.code == 0, resumed.err
     assert "resumed the loop `train` at step" in resumed.out

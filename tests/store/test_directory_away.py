@@ -119,6 +119,23 @@ def test_a_home_that_comes_back_between_two_looks_is_not_taken_for_one_without_t
     assert store.get(HEAD).data == b"head"
 
 
+@pytest.mark.parametrize("seen", ["read", "written"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_handle_that_has_seen_what_is_in_it_knows_that_it_was_made(tmp_path: Path, call: str, seen: str) -> None:
+    home = tmp_path / "home"
+    made(home)
+    store = open_store(str(home))
+    if seen == "read":
+        store.get(HEAD)
+    else:
+        store.put(BEAT, b"2")
+    home.rename(tmp_path / "drawer")
+    home.mkdir()
+    with pytest.raises(StoreUnavailable, match="is not there"):
+        CALLS[call](store)
+    assert os.listdir(home) == []
+
+
 def test_whoever_does_not_know_that_a_home_was_made_finds_it_empty_and_makes_it(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "home"))
     assert list(store.list("")) == []

@@ -23,11 +23,12 @@ class Directories:
     def __init__(self, root: str, disk: Disk, *, made: bool = False) -> None:
         self._root = root
         self._disk = disk
-        self._made = made
+        self.made = made
+        """Known to have been there: somebody says so, or it was seen."""
 
     def check_there(self) -> None:
         """`StoreUnavailable` if this is known to have been made, and is not there."""
-        if self._made and not is_there(self._root):
+        if self.made and not is_there(self._root):
             raise away(self._root)
 
     def make_parents(self, path: str, unsynced: dict[str, None] | None = None) -> None:

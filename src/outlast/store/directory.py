@@ -49,7 +49,6 @@ class DirectoryStore(OneByOne):
         self.url = self._root
         self._clock = clock
         disk = disk or Disk()
-        self._made = made
         self._directories = Directories(self._root, disk, made=made)
         self._files = Files(self._root, clock, disk, self._directories)
         self._generations = Generations(self._files, self._directories)
@@ -57,13 +56,14 @@ class DirectoryStore(OneByOne):
 
     def get(self, key: str) -> Stored:
         found = self._find(key)
-        if found is None and self._made:
+        if found is None and self._directories.made:
             # It may have been missed because its file system was away, and is back: one that is there is asked once more.
             self._check_there()
             found = self._find(key)
             self._check_there()
         if found is None:
             raise KeyMissing(key)
+        self._directories.made = True
         return found
 
     def _find(self, key: str) -> Stored | None:

@@ -105,6 +105,7 @@ class Files:
         temporary = self._temporary_path()
         try:
             file, size = self._fill(temporary, chunks)
+            self._directories.made = True
             try:
                 if stamp is not None:
                     self._disk.stamp(file, stamp)

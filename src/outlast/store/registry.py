@@ -21,7 +21,8 @@ def open_store(url: str, *, made: bool = False) -> Store:
     """The store at `url`: a path (`/data/home`, `~/home`) or one of `SCHEMES`. A directory need not be there yet.
 
     `made`: somebody has written to it. Where nothing of that is left, its file system is not mounted: `StoreUnavailable`, and no
-    write begins it anew. Only a directory can be away so; a bucket that is gone says that it is.
+    write begins it anew. A handle that has seen what is in it knows that by itself. Only a directory can be away so; a bucket
+    that is gone says that it is.
     """
     scheme = _SCHEME.match(url)
     if scheme is None:

@@ -43,8 +43,9 @@ class Store(Protocol):
     - A key is written either always with a condition or never: mixing the two is a caller's bug.
     - `KeyMissing` and `PreconditionFailed` are answers. `StoreUnavailable` means that the outcome is unknown: the write may have
       been done. `StoreFull`, `Denied`: nothing was written and trying again does not help.
-    - A store that is not made yet is empty, and its first write makes it. Who knows that it was made (`open_store(url, made=True)`) never
-      takes one that is not there, a file system that is not mounted, for an empty one: that is `StoreUnavailable`.
+    - A store that is not made yet is empty, and its first write makes it. Who knows that it was made (by `open_store(url, made=True)`, or
+      having read or written there) never takes one that is not there, a file system that is not mounted, for an empty one: that is
+      `StoreUnavailable`.
     - Every call may block for as long as the store's own limits allow; none is asynchronous. A store may be used after a fork.
     """
 
