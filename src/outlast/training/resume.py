@@ -34,7 +34,7 @@ def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: I
     """Brings state, generators and data to where that loop was saved."""
     history = here.history
     over = past.left or is_over(past)
-    # A loop that was left by `break` has no state of its own end; the state of the loop after it comes nearest.
+    # If the state with which a loop was left by `break` could not be kept, that of the loop after it comes nearest.
     folder = past.folder or history.loops[-1].folder
     if not over:
         history.forget_after(past.name)
