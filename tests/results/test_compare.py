@@ -266,6 +266,14 @@ def test_a_global_generator_that_nobody_seeds_is_no_difference_and_one_of_the_st
     assert one(sides).difference == "`data.own.0`: 6 instead of 5"
 
 
+@pytest.mark.parametrize("place", ["ended/000/", "rank-1/", "rank-1/ended/002/"])
+def test_records_of_earlier_loops_and_other_ranks_are_compared_alike(sides: tuple[Path, Path], place: str) -> None:
+    """A training of two loops was called one that is not deterministic."""
+    path = f"checkpoint/step-000000000009/{place}checkpoint.json"
+    write(sides, path, b'{"step": 9, "attempt": 1, "created_at": 1.0}', b'{"step": 9, "attempt": 2, "created_at": 2.0}')
+    assert one(sides) == Compared(path, "checkpoint record")
+
+
 def test_globs_choose_by_path_by_path_below_and_by_name(sides: tuple[Path, Path]) -> None:
     for name in ("output/a/x.csv", "output/a/y.csv", "output/z.bin", "checkpoint/last.pt"):
         write(sides, name, b"1", b"2")

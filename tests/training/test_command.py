@@ -79,7 +79,7 @@ def test_every_type_is_a_flag() -> None:
         "colour": Colour.DEEP_BLUE,
         "data": Path("/tmp/x"),
         "layers": [1, 2],
-        "tags": ["a", "b"],
+        "tags": ("a", "b"),
         "untyped": 6,
     }
     assert parse("--learning_rate=0.5")["learning_rate"] == 0.5, "underscores are fine too"
@@ -105,6 +105,15 @@ def test_wrong_values_are_answered_with_the_legal_ones(
     assert caught.value.code == 2
     err = capsys.readouterr().err
     assert all(word in err for word in words), err
+
+
+def test_several_values_come_as_what_the_default_is() -> None:
+    def several(shape: tuple[int, ...] = (1,), sizes=[64], rates=(0.1,), mixed=[1, "a"]):  # type: ignore[no-untyped-def]  # noqa: B006
+        return dict(locals())
+
+    words = [word for name in ("shape", "sizes", "rates", "mixed") for word in (f"--{name}", "3", "4")]
+    values = parse(*words, function=several)
+    assert values == {"shape": (3, 4), "sizes": [3, 4], "rates": (3.0, 4.0), "mixed": ["3", "4"]}
 
 
 def test_help_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,6 +254,11 @@ def test_a_dataset_that_is_given_no_more_or_only_now_is_another_one(
     told = [given[1] if given else "not given" for given in (after, before)]
     assert "--dataset is {}, but this job has trained with {}".format(*told) in err
     assert run_script(script, run_dir, *before)[0] == 0
+
+
+def test_a_value_that_is_no_number_is_the_same_value_again(tmp_path: Path, script: Path) -> None:
+    assert run_script(script, tmp_path, "--rate", "nan", "--train-steps", "2")[0] == 0
+    assert run_script(script, tmp_path, "--rate", "nan")[0] == 0
 
 
 def test_a_command_that_is_never_called_is_told(tmp_path: Path) -> None:

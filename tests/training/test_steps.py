@@ -14,7 +14,7 @@ import pytest
 
 import outlast
 from outlast.errors import OutlastError
-from outlast.training import disk
+from outlast.training import disk, ending
 from tests.training.lives import Killed, life, live, newest, settle, steps_on_disk
 
 
@@ -264,6 +264,40 @@ def test_an_earlier_loop_that_goes_on_makes_the_later_ones_begin_anew(
     assert live(tmp_path, lambda: script(2)) == []
     assert live(tmp_path, lambda: script(3)) == ["a2", "b0", "b1"]
     assert "`a` goes on, so `b` begins anew" in capsys.readouterr().err
+
+
+def test_the_code_between_two_loops_sees_the_state_that_the_first_was_left_with(tmp_path: Path) -> None:
+    def script(kill_at: int | None) -> list[float]:
+        random.seed(3)
+        state = outlast.State(w=np.zeros(2), best=[0.0])
+        for step in outlast.steps(100, state, name="first", save_steps=1):
+            state.w += random.random()
+            if step == 4:
+                break
+        scale = float(state.w.sum()) + random.random()
+        state.w *= 0.5
+        for step in outlast.steps(6, state, name="second", save_steps=1):
+            state.w += random.random() * scale
+            settle()
+            if step == kill_at:
+                raise Killed
+        return [*state.w.tolist(), scale]
+
+    expected = live(None, lambda: script(None))
+    live(tmp_path, lambda: script(2))
+    live(tmp_path, lambda: script(4))
+    assert live(tmp_path, lambda: script(None)) == expected
+
+
+def test_a_state_too_large_to_be_kept_at_a_break_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ending, "LEFT_BYTES_MAX", 8)
+    with life(tmp_path):
+        for _ in outlast.steps(9, outlast.State(w=np.zeros(2)), name="first"):
+            break
+        list(outlast.steps(3, outlast.State(w=np.zeros(2)), name="second"))
+    assert "the loop `first` was left by `break` with a state too large" in capsys.readouterr().err
 
 
 def test_a_loop_that_was_left_by_break_is_over_once_a_later_one_has_saved(tmp_path: Path) -> None:

@@ -134,7 +134,12 @@ def refuse_changed(here: context.Context, values: dict[str, Any]) -> None:
     if here.run_dir is None or not here.history.flags:
         return
     before = here.history.flags
-    changed = [name for name in values if name in before and before[name] != values[name]]
+    # By what they look like: a number that is none (nan) is not equal to itself.
+    changed = [
+        name
+        for name in values
+        if name in before and before[name] != values[name] and repr(before[name]) != repr(values[name])
+    ]
     if not changed:
         return
     lines = [

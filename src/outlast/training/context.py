@@ -20,6 +20,7 @@ from outlast.training.say import say_once
 
 if TYPE_CHECKING:
     from outlast.training.cadence import Cadence
+    from outlast.training.ending import Left
     from outlast.training.history import History
     from outlast.training.loop import Loop
     from outlast.training.metrics import Stream
@@ -76,6 +77,9 @@ class Context:
 
     ended: list[EndedLoop] = field(default_factory=list)
     """Loops that are over and came before, in this process's order."""
+
+    left: dict[str, Left] = field(default_factory=dict)
+    """What loops that were left by `break` had then, until another loop begins."""
 
     own_checkpoints: bool = False
     """The script saves by `outlast.checkpoint` or by its own means: a loop without a state must not save over that."""

@@ -51,6 +51,11 @@ def flags_of(function: Callable[..., Any]) -> list[Flag]:
 
 
 def _guess(default: Any) -> Any:
+    """What a parameter without an annotation is, by its default; of a list, by its items if they are all of one type."""
+    kinds = {type(item) for item in default} if type(default) in (list, tuple) else set()
+    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
+        item = kinds.pop()
+        return list[item] if type(default) is list else tuple[item, ...]  # type: ignore[valid-type]
     return str if default is None else type(default)
 
 
@@ -73,7 +78,7 @@ def add_flag(parser: argparse.ArgumentParser, flag: Flag) -> None:
             *options,
             nargs="*",
             type=_several(_converter(item, False)),
-            action=_Flat,
+            action=_FlatTuple if tuple in (inner, typing.get_origin(inner)) else _Flat,
             metavar=_metavar(item),
             **settings,
         )
@@ -91,6 +96,14 @@ class _Flat(argparse.Action):
     ) -> None:
         items = [item for one in values for item in (one if isinstance(one, _Several) else [one])]
         setattr(namespace, self.dest, items)
+
+
+class _FlatTuple(_Flat):
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        super().__call__(parser, namespace, values, option_string)
+        setattr(namespace, self.dest, tuple(getattr(namespace, self.dest)))
 
 
 def _several(convert: Callable[[str], Any]) -> Callable[[str], Any]:

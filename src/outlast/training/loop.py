@@ -87,6 +87,7 @@ class Loop:
                 resume.note_again(before)
                 self.over = True
                 return
+        ending.keep_left(here)
         past = self.past()
         if past is None:
             resume.note_unseen(here, self.name)
@@ -251,7 +252,7 @@ class Loop:
         self.forget()
 
     def leave(self) -> None:
-        """The script has left the loop by `break`, or by an exception: nothing is saved."""
+        """The script has left the loop by `break`, or by an exception: nothing is saved, unless another loop follows."""
         here = self.context
         if self.over or os.getpid() != here.pid:
             return
@@ -260,6 +261,7 @@ class Loop:
             return
         self.forget()
         if here.run_dir is not None:
+            ending.take_left(self)
             here.ended.append(EndedLoop(self.name, self._position.step, self._position.epoch, False, True, None))
             here.mark_loop(False)
 

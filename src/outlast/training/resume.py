@@ -35,7 +35,7 @@ def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: I
     history = here.history
     # One that has more behind it than is asked for now still has to come to its end, which is a save.
     over = past.left or (is_over(past) and not history.is_open(past))
-    # A loop that was left by `break` has no state of its own end; the state of the loop after it comes nearest.
+    # If the state with which a loop was left by `break` could not be kept, that of the loop after it comes nearest.
     folder = past.folder or history.loops[-1].folder
     if not over:
         history.forget_after(past.name)

@@ -28,7 +28,7 @@ class EndedLoop:
     """Ended by `.stop()`: over, however many steps are asked for."""
 
     left: bool
-    """Left by `break`: its state at the end was not saved."""
+    """Left by `break`: a checkpoint of this loop alone does not have its end."""
 
     folder: Path | None
     """Where the state lies that it ended with."""

@@ -43,7 +43,8 @@ def compare_generators(reference: Source, other: Source, look: Look) -> str:
 
 
 def _named(name: str, source: Source) -> bool:
-    return re.search(rf"(^|/)step-\d{{12}}(\.\d+)?/{name}\.json$", source.name) is not None
+    """Also of another rank, and of a loop that ended before this one."""
+    return re.search(rf"(^|/)step-\d{{12}}(\.\d+)?/(rank-\d+/)?(ended/\d+/)?{name}\.json$", source.name) is not None
 
 
 def _without_global(document: Any) -> Any:
