@@ -170,6 +170,12 @@ def test_a_home_that_was_spelled_in_two_ways_is_one(saved: User) -> None:
     assert saved.outlast("show", "save", "--json").json["job"] == "saved"
 
 
+def test_a_home_that_is_not_there_is_said_to_be_so(saved: User) -> None:
+    for words in (["jobs"], ["show", "saved"], ["stop", "--all", "--yes"]):
+        said = saved.outlast(*words, "--home", f"{saved.root}/mistyped")
+        assert f"home `{saved.root}/mistyped` could not be read: there is no such directory" in said.err, words
+
+
 def test_a_name_that_jobs_of_two_homes_have_is_refused_with_both_folders(saved: User) -> None:
     other = f"{saved.root}/other"
     assert saved.outlast("run", "--home", other, "--job-id", "saved", "train.py").code == 0

@@ -10,7 +10,7 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.options import TEXT, group_option, home_option, json_option, named_group
 from outlast.cli.outcome import end_line
-from outlast.cli.terminal import put_json, say
+from outlast.cli.terminal import put_json, say, shown
 from outlast.errors import EXIT_DONE, NotFound, OutlastError, UsageError
 from outlast.spec.names import check_label
 
@@ -110,6 +110,8 @@ def _all_that_run(world: World, home: str | None, name: str, labels: Mapping[str
     from outlast.jobs.sweep_parts import find_whole
 
     listed = list_all_jobs(world, home=home, running=True, labels=labels, name=name)
+    for url, why in world.away.items():
+        say(f"home `{shown(url)}` could not be read: {shown(why)}")
     # Half a submit has no target yet, and nothing that could be stopped: those after it are to be.
     listed = [one for one in listed if one.row()["target"] is not None]
     if not listed:

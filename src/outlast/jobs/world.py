@@ -141,7 +141,10 @@ class World:
         Each once, however it was spelled. `here`: only directories, since others take time to ask.
         """
         if url:
-            yield self.home(url)
+            home = self.home(url)
+            if self._place(home.url) is None:
+                self.away[home.url] = "there is no such directory"
+            yield home
             return
         default = self.home_url(None)
         urls = [default, *(known for known in self._known_homes() if known != default)]
