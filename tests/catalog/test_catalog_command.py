@@ -152,7 +152,7 @@ def test_a_home_that_cannot_be_read_is_said_and_hides_nothing(user: User) -> Non
     user.env |= {"OUTLAST_EMULATOR": "http://127.0.0.1:9", "OUTLAST_HOME": "gs://nowhere-at-all"}
     said = user.outlast("catalog", "machines", "--gpus", "L4", "--json")
     assert said.code == 0 and len(said.json["rows"]) == 8, said.err
-    assert "home `gs://nowhere-at-all` was left out" in said.err
+    assert "home `gs://nowhere-at-all` could not be read" in said.err
     user.env["OUTLAST_HOME"] = "ftp://wrong"
     assert user.outlast("catalog", "machines").code == 0
     assert user.outlast("catalog", "machines", "--home", "ftp://wrong").code == 2, "it was asked for"

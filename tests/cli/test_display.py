@@ -83,6 +83,8 @@ def test_where_no_colour_is_wanted_there_is_none(monkeypatch: pytest.MonkeyPatch
 def test_an_attempt_that_begins_says_how_the_one_before_it_ended() -> None:
     pieces = [LogPiece(PieceKind.END, 1, cause="preempted"), LogPiece(PieceKind.BEGIN, 2, resumed_from_step=1234)]
     assert "── attempt 1 was preempted; attempt 2, resumed from step 1,234 ──" in on_terminal(*pieces)
+    pieces = [LogPiece(PieceKind.END, 1, cause="failed"), LogPiece(PieceKind.BEGIN, 2)]
+    assert "── attempt 1 failed; attempt 2, from the beginning ──" in on_terminal(*pieces)
 
 
 def test_the_first_attempt_of_a_new_job_needs_no_mark() -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -170,6 +171,12 @@ def test_a_home_that_was_spelled_in_two_ways_is_one(saved: User) -> None:
     assert saved.outlast("show", "save", "--json").json["job"] == "saved"
 
 
+def test_a_home_that_is_not_there_is_said_to_be_so(saved: User) -> None:
+    for words in (["jobs"], ["show", "saved"], ["stop", "--all", "--yes"]):
+        said = saved.outlast(*words, "--home", f"{saved.root}/mistyped")
+        assert f"home `{saved.root}/mistyped` could not be read: there is no such directory" in said.err, words
+
+
 def test_a_name_that_jobs_of_two_homes_have_is_refused_with_both_folders(saved: User) -> None:
     other = f"{saved.root}/other"
     assert saved.outlast("run", "--home", other, "--job-id", "saved", "train.py").code == 0
@@ -178,6 +185,38 @@ def test_a_name_that_jobs_of_two_homes_have_is_refused_with_both_folders(saved: 
         assert said.code == 2 and f"`{saved.home}/jobs/saved`" in said.err and f"`{other}/jobs/saved`" in said.err
     for words in (["--home", other, "saved"], [f"{other}/jobs/saved"]):
         assert saved.outlast("show", "--json", *words).json["folder"] == f"{other}/jobs/saved"
+
+
+WAITS_FOR_THE_OTHER = """
+import os, pathlib, signal, sys, time
+signs, mine, other = pathlib.Path(sys.argv[1]), *sys.argv[2:]
+def leave(number, frame):
+    (signs / mine).touch()
+    while not (signs / other).exists():
+        time.sleep(0.01)
+    sys.exit(75)
+signal.signal(signal.SIGTERM, leave)
+print("began", flush=True)
+time.sleep(600)
+"""
+
+
+def _has_begun(user: User, job: str) -> bool:
+    return user.outlast("logs", job).out == "began\n"
+
+
+def test_several_jobs_are_told_to_stop_before_the_first_is_waited_for(user: User) -> None:
+    user.write("train.py", WAITS_FOR_THE_OTHER)
+    signs = user.root / "signs"
+    signs.mkdir()
+    for words in (("one", "two"), ("two", "one")):
+        said = user.outlast("run", "--detach", "--job-id", words[0], "train.py", "--", str(signs), *words)
+        assert said.code == 0, said.err
+    for job in ("one", "two"):
+        until(partial(_has_begun, user, job), "its first line")
+    assert user.outlast("stop", "one", "two").code == 0
+    codes = [user.outlast("show", job, "--json").json["attempt_list"][0]["exit_code"] for job in ("one", "two")]
+    assert codes == [75, 75]
 
 
 def test_where_one_of_several_jobs_is_unknown_none_is_stopped_and_that_is_said(user: User) -> None:

@@ -17,7 +17,13 @@ ERASE_LINE = "\r\x1b[K"
 FOLDED_COLOURS_MAX = 8
 """How many colour changes of overwritten text are carried over to what is shown instead of it."""
 
-TOLD_CAUSES = frozenset({"preempted", "killed", "stalled", "stopped", "moved"})
+CAUSE_WORDS = {
+    **{cause: f"was {cause}" for cause in ("preempted", "killed", "stalled", "stopped", "moved")},
+    "failed": "failed",
+    "expired": "expired",
+    "out of memory": "ran out of memory",
+    "disk full": "found its disk full",
+}
 
 
 class Display(Protocol):
@@ -54,7 +60,8 @@ class Marks:
         if piece.kind is PieceKind.GAP:
             return _gap_line(piece)
         if piece.kind is PieceKind.END:
-            self._ended = f"attempt {piece.attempt} was {piece.cause}; " if piece.cause in TOLD_CAUSES else ""
+            ended = CAUSE_WORDS.get(piece.cause)
+            self._ended = f"attempt {piece.attempt} {ended}; " if ended else ""
         if piece.kind is not PieceKind.BEGIN or (piece.attempt == 1 and piece.resumed_from_step is None):
             return ""
         ended, self._ended = self._ended, ""

@@ -109,7 +109,7 @@ def note(text: str) -> None:
 def note_away(homes: Mapping[str, str]) -> None:
     """Homes that could not be read, and why: what is in them was not looked at."""
     for url, why in homes.items():
-        note(f"home `{url}` was left out: {why}")
+        note(f"home `{url}` could not be read: {why}")
 
 
 def _lines(text: str) -> str:

@@ -49,6 +49,7 @@ def command(
     A job that has ended stays as it ended. `outlast resume JOB` goes on.
     """
     from outlast.jobs.find import cell_of
+    from outlast.jobs.stop import tell
     from outlast.jobs.sweep_parts import find_whole, is_sweep, refuse_cell
     from outlast.jobs.world import system_world
 
@@ -75,6 +76,8 @@ def command(
             if found and job.isdecimal() and is_sweep(found[-1]):
                 refuse_cell(cell_of(found[-1], int(job)), "stop")
             raise
+    for each in found[1:]:
+        tell(each)
     stopped: list[dict[str, Any]] = []
     refused: list[OutlastError] = []
     for each in found:

@@ -211,7 +211,7 @@ def _met(world: World, home: str | None, regions: Iterable[str], notes: list[str
                     key = (met.place, met.what)
                     found[key] = _added(found[key], met) if key in found else met
         except OutlastError as error:
-            notes.append(f"home `{one.url}` was left out: {error.message}")
+            notes.append(f"home `{one.url}` could not be read: {error.message}")
     return list(found.values())
 
 

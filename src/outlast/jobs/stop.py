@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlast.errors import Denied, StoreFull
+from outlast.errors import Denied, OutlastError, StoreFull
 from outlast.folder import life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
@@ -36,6 +36,16 @@ def stop(world: World, job: Job, *, grace_seconds: float = GRACE_SECONDS) -> Sta
             _wait(world, job, head, grace_seconds)
     _stop_engine(world, job)
     return look(world, job)
+
+
+def tell(job: Job) -> None:
+    """Where several are to be stopped: each is told before the first is waited for. What is wrong is said when it is stopped."""
+    try:
+        head = job.folder.existing_head().head
+        if not head.state.final:
+            wish(job, head.launch)
+    except OutlastError:
+        return
 
 
 def _stop_untold(world: World, job: Job, head: Head, why: StoreFull | Denied) -> None:

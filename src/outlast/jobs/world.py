@@ -144,7 +144,10 @@ class World:
         Each once, however it was spelled. `here`: only directories, since others take time to ask.
         """
         if url:
-            yield self.home(url)
+            home = self.home(url)
+            if self._place(home.url) is None:
+                self.away[home.url] = "there is no such directory"
+            yield home
             return
         default = self.home_url(None)
         known = self._known_homes()

@@ -130,7 +130,8 @@ class LogReader:
     def _check_attempt(self, head: Head) -> None:
         if self._only is not None and not 1 <= self._only <= head.attempt:
             legal = {0: "none has begun", 1: "there is only 1"}.get(head.attempt, f"there are 1 to {head.attempt}")
-            raise NotFound(f"job `{self._folder.job}` has no attempt {self._only}: {legal}")
+            hint = f"`outlast show {self._folder.job}` lists them"
+            raise NotFound(f"job `{self._folder.job}` has no attempt {self._only}: {legal}", hint=hint)
 
 
 class _RankReader:
