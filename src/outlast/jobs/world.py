@@ -192,6 +192,8 @@ class World:
             return url
         try:
             status = os.stat(url)
+        except PermissionError:
+            raise  # there may be one, and whoever asks should know that it is closed
         except (OSError, ValueError):
             return None
         return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
