@@ -221,6 +221,9 @@ class Capabilities:
     place: str = ""
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""
 
+    keeps_ends: bool = False
+    """`state` of a launch that was stopped says that it is over: whoever looks knows it, also where the home does not."""
+
 
 @dataclass(frozen=True)
 class Room:

@@ -112,10 +112,8 @@ def _mend(
     if final is not None:
         try:
             return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)
-        except (
-            StoreFull,
-            Denied,
-        ) as error:  # who only looks needs neither room nor rights: the next who has them writes it
+        except (StoreFull, Denied) as error:
+            # Who only looks needs neither room nor rights: the next one who has them writes it.
             return at, LaunchState(Condition.WAITING, error.message)
     if launch_state.lacks_capacity and now - record.launched_at >= WAIT_SECONDS:
         remember_stockout(job, record)

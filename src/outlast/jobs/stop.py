@@ -52,8 +52,9 @@ def _stop_untold(world: World, job: Job, head: Head, why: StoreFull | Denied) ->
     """A home that is full or read-only: nobody can be told, nothing be saved. What its machines hold may be the room that its end needs."""
     record = job.folder.read_launch(head.launch)
     engine, launch = world.engine(record.engine), as_launch(job, record, job.folder.read_spec())
-    if not engine.state(launch).alive:
-        raise why  # somebody else's, perhaps: there is nothing that could be taken away from here
+    if not engine.capabilities.keeps_ends or not engine.state(launch).alive:
+        # Nobody would know that it was stopped, and look for its machines in vain; or they are somebody else's.
+        raise why
     engine.stop(launch)
     try:
         _wait(world, job, head, 0.0)

@@ -42,7 +42,7 @@ SAID_BYTES = 4096
 
 class LocalEngine:
     name = "local"
-    capabilities = Capabilities(gpus=True, same_machine=True, preempts=True)
+    capabilities = Capabilities(gpus=True, same_machine=True, preempts=True, keeps_ends=True)
 
     def __init__(self, user_dir: Path, clock: Clock, *, boot: str = BOOT, supervise: str = SUPERVISE) -> None:
         self.paths = LocalDir(user_dir / "local")
