@@ -88,6 +88,7 @@ def test_one(): raise ValueError
 def test_a_skipped_test_fails_in_ci_and_only_there(tmp_path: Path, workers: str, in_ci: str) -> None:
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "requests_sent.py", tmp_path / "tests")
+    (tmp_path / "tests" / "this_clone.py").write_text("def check() -> None: ...\n")  # no clone is here
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     for name, text in (("skips", SKIPS), ("whole", SKIPS_WHOLE_MODULE), ("expects", EXPECTS_FAILURE)):
         (tmp_path / f"test_{name}.py").write_text(text)
