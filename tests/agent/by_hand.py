@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any
 
-from outlast.agent.child import Notice, Saved
+from outlast.agent.child import Exit, Notice, Saved
 from outlast.agent.serve import serve
+from outlast.agent.standing import OFFLINE_SECONDS_MAX
 from outlast.folder.folder import Folder
 from outlast.folder.life import begun
 from outlast.folder.records import Head, LaunchRecord
@@ -54,7 +55,14 @@ class Job:
     def head(self) -> Head:
         return self.folder.read_head().head
 
-    def serve(self, trainer: Trainer, *, rank: int = 0, denied_seconds_max: float = math.inf) -> bool:
+    def serve(
+        self,
+        trainer: Trainer,
+        *,
+        rank: int = 0,
+        denied_seconds_max: float = math.inf,
+        offline_seconds_max: float = OFFLINE_SECONDS_MAX,
+    ) -> bool:
         """Whether the launch is over when this machine leaves."""
         return serve(
             folder=self.folder,
@@ -65,6 +73,7 @@ class Job:
             clock=self.clock,
             random=self.folder.random,
             denied_seconds_max=denied_seconds_max,
+            offline_seconds_max=offline_seconds_max,
         )
 
     def keys(self, prefix: str) -> set[str]:
@@ -104,6 +113,9 @@ class Trainer(HandChild):
         self.edits: list[tuple[str, str]] = []
         self.told: list[Notice] = []
         self.ended = 0
+        self.exit_code = 0
+        self.notice_seconds: float | None = None
+        """When its machine is to be taken away, once that is known."""
 
     def clear(self, bundle: str) -> None:
         super().clear(bundle)
@@ -122,6 +134,13 @@ class Trainer(HandChild):
 
     def end(self) -> None:
         self.ended += 1
+
+    def exit(self) -> Exit | None:
+        ended = super().exit()
+        return Exit(self.exit_code) if ended is not None and ended.code == 0 else ended
+
+    def notice(self) -> float | None:
+        return self.notice_seconds
 
     def saved(self, after: int, *, last: bool) -> Saved | None:
         number = self._steps() // self.save_steps if self.save_steps else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -71,18 +72,33 @@ class Away(MemoryStore):
         self.since = self.until = 0.0
 
     def get(self, key: str) -> Stored:
+        self._answer()
+        return super().get(key)
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        self._answer()
+        return super().put(key, data, if_generation=if_generation)
+
+    def _answer(self) -> None:
         if self.since <= self.clock.at < self.until:
             raise StoreUnavailable("away")
-        return super().get(key)
+
+    def go(self, seconds: float) -> None:
+        self.since, self.until = self.clock.at, self.clock.at + seconds
 
 
 def away(seconds: float) -> Job:
-    clock = HandClock()
-    job = Job(Away(clock))
-    job.clock = clock
-    assert isinstance(job.store, Away)
-    job.store.since, job.store.until = clock.at, clock.at + seconds
+    job, store = reachable()
+    store.go(seconds)
     return job
+
+
+def reachable() -> tuple[Job, Away]:
+    clock = HandClock()
+    store = Away(clock)
+    job = Job(store)
+    job.clock = clock
+    return job, store
 
 
 def test_a_machine_that_never_reaches_its_home_leaves_alone_and_its_launch_stays() -> None:
@@ -96,6 +112,37 @@ def test_a_machine_whose_home_comes_back_in_time_goes_on() -> None:
     job = away(OFFLINE_SECONDS_MAX - 60)
     assert job.serve(Trainer(job))
     assert job.head.state is State.SUCCEEDED
+
+
+def test_a_rented_machine_whose_home_stays_away_ends_its_trainer_and_leaves() -> None:
+    job, store = reachable()
+    trainer = Trainer(job, save_steps=16)
+    trainer.at_step[40] = lambda: store.go(5 * 3600.0)
+    assert not job.serve(trainer), "only this machine is over"
+    assert trainer.ended
+
+
+def test_a_computer_of_ones_own_trains_on_without_its_home_and_commits_when_that_is_back() -> None:
+    job, store = reachable()
+    trainer = Trainer(job, save_steps=16)
+    trainer.at_step[40] = lambda: store.go(5 * 3600.0)
+    assert job.serve(trainer, offline_seconds_max=math.inf)
+    assert (job.head.state, job.head.attempt, job.head.checkpoints[-1].step) == (State.SUCCEEDED, 1, STEPS)
+
+
+@pytest.mark.parametrize("noticed", [False, True])
+def test_silence_and_a_notice_after_the_end_of_a_script_that_failed_are_not_why_it_ended(noticed: bool) -> None:
+    job, store = reachable()
+    trainer = Trainer(job)
+    trainer.exit_code = 1
+
+    def end() -> None:
+        store.go(2 * 3600.0)
+        trainer.notice_seconds = 4 * 3600.0 if noticed else None
+
+    trainer.at_step[STEPS] = end
+    assert job.serve(trainer, offline_seconds_max=math.inf)
+    assert (job.head.state, job.head.attempts["1"].cause) == (State.FAILED, Cause.FAILED)
 
 
 # Other ranks.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import pytest
@@ -39,7 +40,7 @@ def folder() -> Folder:
 
 
 def machine(folder: Folder, name: str, *, rank: int = 0, workers: int = 1, launch_id: str = "aa") -> Fence:
-    return Fence(folder, Place(launch_id, rank, workers, name), Memory(name), lambda memory: None)
+    return Fence(folder, Place(launch_id, rank, workers, name, math.inf), Memory(name), lambda memory: None)
 
 
 def claimed(passed: Claim | Leave) -> Claim:
@@ -67,9 +68,9 @@ def test_a_second_machine_takes_over_and_the_first_is_fenced(folder: Folder) -> 
 
 def test_an_agent_that_was_restarted_goes_on_with_its_attempt(folder: Folder) -> None:
     notes: list[Memory] = []
-    fence = Fence(folder, Place("aa", 0, 1, "m1"), Memory("m1"), notes.append)
+    fence = Fence(folder, Place("aa", 0, 1, "m1", math.inf), Memory("m1"), notes.append)
     first = claimed(fence.pass_(survivor=False))
-    again = Fence(folder, Place("aa", 0, 1, "m1"), Memory.decode(notes[-1].encode()), notes.append)
+    again = Fence(folder, Place("aa", 0, 1, "m1", math.inf), Memory.decode(notes[-1].encode()), notes.append)
     assert claimed(again.pass_(survivor=False)).attempt == first.attempt
 
 
@@ -84,7 +85,10 @@ def test_a_lost_answer_does_not_cost_an_attempt(folder: Folder) -> None:
 def test_the_nonce_is_on_disk_before_it_is_sent(folder: Folder) -> None:
     generations: list[int] = []
     fence = Fence(
-        folder, Place("aa", 0, 1, "m1"), Memory("m1"), lambda _: generations.append(folder.read_head().generation)
+        folder,
+        Place("aa", 0, 1, "m1", math.inf),
+        Memory("m1"),
+        lambda _: generations.append(folder.read_head().generation),
     )
     before = folder.read_head().generation
     fence.pass_(survivor=False)

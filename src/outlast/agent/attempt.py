@@ -82,6 +82,7 @@ class AttemptLife(Commits):
 
     def _recall(self) -> None:
         """An earlier life of this agent started the trainer: go on with it."""
+        self.vigil.over = self.child.exit() is not None
         self._patiently(self.mirror.recall)
         for stream in self.streams:
             self._patiently(stream.recall)
@@ -243,6 +244,7 @@ class AttemptLife(Commits):
 
     def _conclude(self, exit: Exit) -> After:
         """The exit code is on disk. Log, last checkpoint, head, outputs: in this order, so that each names only what is there."""
+        self.vigil.over = True
         self._seal_streams()
         if self.place.rank != 0:
             return self._wait_for_owner(exit)
@@ -297,7 +299,7 @@ class AttemptLife(Commits):
         self._patiently(lambda: self.folder.create(self.folder.keys.exit(self.number, self.place.rank), record))
         while True:
             self.vigil.look(self.clock.monotonic(), self._deadline)
-            if self.vigil.told is Reason.PREEMPTED:
+            if self._taken_away():
                 return After.OFF
             self._patiently(self._read_head)
             self.clock.sleep(BEAT_SECONDS)

@@ -31,16 +31,18 @@ def serve(
     spec: Spec | None = None,
     launch: LaunchRecord | None = None,
     denied_seconds_max: float = math.inf,
+    offline_seconds_max: float = OFFLINE_SECONDS_MAX,
     before_usd: float = 0.0,
 ) -> bool:
     """True: the launch is over and whoever started this machine may end it (`leave done`); False: only this machine is (`leave again`).
 
     `spec`, `launch`: if they were just read. `denied_seconds_max`: a store that has refused so long to let this machine begin an
-    attempt will not let the next one either, and `Denied` is raised. `before_usd`: what machines have cost that never came up in
-    the place of this one.
+    attempt will not let the next one either, and `Denied` is raised. `offline_seconds_max`: how long it goes on without its store,
+    before it leaves for another one. `before_usd`: what machines have cost that never came up in the place of this one.
     """
     service = _Service(folder, launch_id, rank, machine, child, clock, random, spec, launch)
-    service.denied_seconds_max, service.before_usd = denied_seconds_max, before_usd
+    service.denied_seconds_max, service.offline_seconds_max = denied_seconds_max, offline_seconds_max
+    service.before_usd = before_usd
     return service.run()
 
 
@@ -69,6 +71,7 @@ class _Service:
         self.launch = launch
         self.survivor_of: int | None = None
         self.denied_seconds_max = math.inf
+        self.offline_seconds_max = OFFLINE_SECONDS_MAX
         self.before_usd = 0.0
         self.claimed = False
 
@@ -83,7 +86,7 @@ class _Service:
                 hopeless = isinstance(error, Denied) and not self.claimed
                 if hopeless and now - away_since > self.denied_seconds_max:
                     raise
-                if now - away_since > OFFLINE_SECONDS_MAX:
+                if now - away_since > self.offline_seconds_max:
                     return False
                 self.clock.sleep(self.random.uniform(0.5, 10.0))
                 continue
@@ -139,7 +142,7 @@ class _Service:
         note = self.child.recall()
         memory = Memory.decode(note) if note else Memory(nonce(self.random))
         rent = replace(rent_of(launch), before_usd=self.before_usd)
-        place = Place(self.launch_id, self.rank, launch.workers, self.machine, rent)
+        place = Place(self.launch_id, self.rank, launch.workers, self.machine, self.offline_seconds_max, rent)
         return Fence(self.folder, place, memory, lambda memory: self.child.remember(memory.encode()))
 
     def _fenced(self, fence: Fence, claim: Claim) -> bool | None:

@@ -24,7 +24,7 @@ from outlast.folder.records import Head, LaunchRecord
 from outlast.spec.spec import Spec
 
 OFFLINE_SECONDS_MAX = 30 * 60.0
-"""So long a machine goes on without its store; then it powers off, and a better connected one takes over."""
+"""So long a rented machine goes on without its store; then it powers off, and a better connected one takes over."""
 
 BACKOFF_SECONDS = (1.0, 30.0)
 
@@ -141,7 +141,7 @@ class Standing:
         if self._away_since is None:
             self._away_since = now
         since = now - self._away_since
-        if since > OFFLINE_SECONDS_MAX:
+        if since > self.place.offline_seconds_max:
             raise Offline
         low, high = BACKOFF_SECONDS
         self._back_at = now + self.folder.random.uniform(0.1, min(high, max(low, since)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from outlast.agent.standing import OFFLINE_SECONDS_MAX
 from outlast.clock import Clock
 from outlast.folder.folder import Folder
 from outlast.folder.records import LaunchRecord
@@ -25,6 +26,7 @@ class Station:
         clock: Clock,
         random: Random,
         born_at: float | None = None,
+        offline_seconds_max: float = OFFLINE_SECONDS_MAX,
     ) -> None:
         assert spec.cells is not None and launch.cells is not None
         self.folder = folder
@@ -42,6 +44,9 @@ class Station:
         self.clock = clock
         self.born_at = clock.monotonic() if born_at is None else born_at
         """Since when this machine is up, by its own clock."""
+
+        self.offline_seconds_max = offline_seconds_max
+        """How long it goes on without the store."""
 
         self.random = random
 

@@ -39,9 +39,11 @@ def work(
     study: Study | None = None,
     time_scale: float = 1.0,
     born_at: float | None = None,
+    offline_seconds_max: float = OFFLINE_SECONDS_MAX,
 ) -> Leaving:
-    """`time_scale`: of an emulator whose seconds are shorter; `born_at`: since when the machine is up, by its clock; None: just now."""
-    station = Station(folder, spec, launch, worker, machine, clock, random, born_at)
+    """`time_scale`: of an emulator whose seconds are shorter; `born_at`: since when the machine is up, by its clock; None: just now;
+    `offline_seconds_max`: how long it goes on without the store."""
+    station = Station(folder, spec, launch, worker, machine, clock, random, born_at, offline_seconds_max)
     return Worker(station, bench, study, time_scale).run()
 
 
@@ -74,7 +76,11 @@ class Worker:
             except AWAY:
                 now = self.station.clock.monotonic()
                 away_since = now if away_since is None else away_since
-                if now - away_since > OFFLINE_SECONDS_MAX or self.bench.notice() is not None or not self._paid():
+                if (
+                    now - away_since > self.station.offline_seconds_max
+                    or self.bench.notice() is not None
+                    or not self._paid()
+                ):
                     return Leaving.AGAIN
                 self.station.clock.sleep(self.station.random.uniform(0.5, 10.0))
             except Offline:

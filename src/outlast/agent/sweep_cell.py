@@ -72,6 +72,7 @@ class CellRunner:
                 child=child,
                 clock=_PaidClock(station.clock, self.purse),
                 random=station.random,
+                offline_seconds_max=station.offline_seconds_max,
             )
             if self.study is not None and done:
                 self.study.leave(held.cell, child.child)

@@ -53,12 +53,17 @@ class Vigil:
         self.deadline_reason = Reason.DEADLINE
         """Which limit comes first: that of time, or that of money."""
 
+        self.over = False
+        """The trainer has ended: whatever comes now is no reason for that, and nobody is left who could be told."""
+
         self.stalled = False
         self._seen: tuple[int | None, int] | None = None
         self._changed_at = now
         self._gap_max = 0.0
 
     def tell(self, reason: Reason, now: float, seconds: float) -> None:
+        if self.over:
+            return
         if self.told is None:
             self._remember(reason.value)
             self.told = reason
@@ -76,7 +81,7 @@ class Vigil:
             self.tell(self.deadline_reason, now, self.deadline_grace_seconds)
         if self.leave_by is not None and now >= self.leave_by:
             self.child.end()
-        if self.told is None and self._silent(now):
+        if self.told is None and not self.over and self._silent(now):
             self._remember(STALLED)
             self.stalled = True
             self.child.end()

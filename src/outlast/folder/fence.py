@@ -26,6 +26,9 @@ class Place:
     rank: int
     workers: int
     machine: str
+    offline_seconds_max: float
+    """How long it goes on without its store; then it makes room for a machine that is better connected."""
+
     rent: Rent = life.NOT_RENTED
 
 

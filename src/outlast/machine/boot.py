@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.agent.serve import serve
+from outlast.agent.standing import OFFLINE_SECONDS_MAX
 from outlast.agent.sweep_terms import paid_no_more
 from outlast.clock import SYSTEM
 from outlast.dataclass import replace
@@ -131,6 +132,7 @@ def _boot(
             spec=spec,
             launch=launch,
             denied_seconds_max=DENIED_SECONDS_MAX if told.rented else math.inf,
+            offline_seconds_max=_offline_seconds_max(told),
             before_usd=_lost_usd(told, folder, launch) if told.rented and told.boot > 1 else 0.0,
         )
     except Denied as error:
@@ -146,6 +148,11 @@ def _boot(
             _notifier(paths, told, folder, spec).tell_end()
         secrets.forget_launch(paths.user_dir, told.launch_id)
     return EXIT_AGENT_DONE if done else EXIT_AGENT_AGAIN
+
+
+def _offline_seconds_max(told: Assignment) -> float:
+    """A computer of one's own is followed by itself: leaving would cost what was trained, and bring nobody nearer to the home."""
+    return OFFLINE_SECONDS_MAX if told.rented else math.inf
 
 
 _opened: list[tuple[object, Store]] = []
@@ -196,6 +203,7 @@ def _work(
         study=study,
         time_scale=told.time_scale,
         born_at=told.born_at,
+        offline_seconds_max=_offline_seconds_max(told),
     )
     if study is not None:
         study.close()
