@@ -265,6 +265,18 @@ def test_a_runtime_that_hangs_over_an_old_container_is_asked_for_the_image_meanw
     assert removed.exists(), "it was given up before the image was asked for"
 
 
+def test_a_container_starts_when_the_one_before_it_is_removed_by_somebody_else(tmp_path: Path) -> None:
+    """Docker's daemon removes what has ended by itself, refuses to be asked meanwhile, and has no room for another of that name."""
+    looks, gone = tmp_path / "looks", tmp_path / "gone"
+    podman = f"""case $1 in
+        rm) exit 1;;
+        container) echo >> {looks}; [ $(wc -l < {looks}) -lt 3 ] || {{ touch {gone}; exit 1; }};;
+        run) [ -e {gone} ] || exit 125;;
+    esac
+    """
+    assert subprocess.run(ordered(tmp_path, podman), check=False).returncode == 0
+
+
 def test_who_is_asked_to_end_before_the_first_process_in_the_container_listens_ends_all_the_same(
     tmp_path: Path,
 ) -> None:

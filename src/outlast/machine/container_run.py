@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 LABEL = "outlast.lock"
 EXIT_RUNTIME = 125
@@ -31,6 +32,10 @@ TOLD = ".told"
 ANSWER_SECONDS_MAX = 60.0
 """One that hangs, as a runtime does over a container whose watcher was killed, must not hold up the trainer's end."""
 
+REMOVAL_LOOKS_MAX = 300
+REMOVAL_LOOK_SECONDS = 0.1
+"""A daemon takes its time to remove what has ended, and keeps its name meanwhile."""
+
 SWEEP_SECONDS_MAX = 20.0
 
 
@@ -48,7 +53,7 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: os.close(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)))
     # Both at a time: a runtime that hangs is waited for once.
-    removing = threading.Thread(target=_heard, args=([order["runtime"], "rm", "--force", order["name"]],))
+    removing = threading.Thread(target=_remove, args=(order["runtime"], order["name"]))
     removing.start()
     absent = order["load"] and _heard([order["runtime"], "image", "inspect", order["image"]]).returncode != 0
     removing.join()
@@ -67,6 +72,17 @@ def main(arguments: list[str]) -> int:
     if code == EXIT_RUNTIME or (code == EXIT_DEVICES and order["gpus"]):
         os.write(2, f"outlast: {_why(os.path.basename(order['runtime']), with_gpus=order['gpus'])}\n".encode())
     return code if code >= 0 else 128 - code
+
+
+def _remove(runtime: str, name: str) -> None:
+    """The container of an earlier attempt. One that has just ended is being removed by docker's daemon itself, which then refuses to
+    be asked, and would refuse the next of that name as well: the job would end there."""
+    for _ in range(REMOVAL_LOOKS_MAX):
+        if _heard([runtime, "rm", "--force", name]).returncode == 0:
+            return
+        if _heard([runtime, "container", "inspect", name]).returncode != 0:
+            return  # it is gone, or nobody can be asked
+        time.sleep(REMOVAL_LOOK_SECONDS)
 
 
 def _why(runtime: str, *, with_gpus: bool) -> str:
