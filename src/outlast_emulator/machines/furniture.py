@@ -45,11 +45,11 @@ case $time in
 esac
 (
   exec </dev/null >/dev/null 2>&1
-  echo "$BASHPID" >RUN/shutdown.pid
   trap 'kill $!; exit' TERM
   sleep "$seconds" & wait
   tell
 ) &
+echo "$!" >RUN/shutdown.pid
 disown
 echo "Shutdown scheduled in $seconds seconds, use 'shutdown -c' to cancel."
 """
