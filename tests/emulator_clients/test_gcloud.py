@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from tests.gcloud import need_gcloud
 CLIENT = "gcloud storage"
 PINNED = False
 """It comes from wherever a machine has it from."""
+
+LONG_AGO = 1_700_000_000
+"""It notes when a file was changed in whole seconds, and takes one with a fraction of a second for newer, each time."""
 
 
 @pytest.fixture(autouse=True)
@@ -35,9 +39,17 @@ def test_a_tree_goes_up_is_listed_comes_down_and_is_removed(emulator: Running, t
     assert "not found" in run("gcloud", "storage", "ls", "gs://gcloud-life", ok=False)
 
 
+def generations(emulator: Running, bucket: str) -> dict[str, str]:
+    listed = emulator.call("GET", f"/storage/v1/b/{bucket}/o").json()["items"]
+    return {one["name"]: one["generation"] for one in listed}
+
+
 def test_rsync_sends_and_fetches_what_has_changed(emulator: Running, bucket: str, tmp_path: Path) -> None:
     tree = make_tree(tmp_path)
+    for path in tree.rglob("*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
     run("gcloud", "storage", "rsync", "--recursive", tree, f"gs://{bucket}/tree")
+    before = generations(emulator, bucket)
     (tree / "a b.txt").unlink()
     (tree / "new").write_bytes(b"new")
     run(
@@ -49,6 +61,9 @@ def test_rsync_sends_and_fetches_what_has_changed(emulator: Running, bucket: str
         tree,
         f"gs://{bucket}/tree",
     )
+    after = generations(emulator, bucket)
+    del before["tree/a b.txt"], after["tree/new"]
+    assert after == before
     (tmp_path / "back").mkdir()
     run("gcloud", "storage", "rsync", "--recursive", f"gs://{bucket}/tree", tmp_path / "back")
     assert same_trees(tree, tmp_path / "back")
