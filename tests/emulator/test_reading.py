@@ -234,6 +234,26 @@ def test_fields_choose_what_is_answered(emulator: Running, bucket: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("mask", "kept"),
+    [
+        ("items/metadata/one,items/metadata/two", {"metadata": {"one": "1", "two": "2"}}),
+        ("items(name,metadata/one),items/metadata(two)", {"name": "a", "metadata": {"one": "1", "two": "2"}}),
+        ("items/metadata,items/metadata/one", {"metadata": {"one": "1", "two": "2", "three": "3"}}),
+        ("items/metadata/one,items/metadata", {"metadata": {"one": "1", "two": "2", "three": "3"}}),
+    ],
+)
+def test_fields_that_are_asked_for_one_by_one_are_all_answered(
+    emulator: Running, bucket: str, mask: str, kept: dict[str, object]
+) -> None:
+    """As `gcloud storage rsync` asks for a file's times; it sent all again where only one of them came."""
+    emulator.put(bucket, "a", b"")
+    metadata = {"one": "1", "two": "2", "three": "3"}
+    assert emulator.call("PATCH", f"/storage/v1/b/{bucket}/o/a", {"metadata": metadata}).status == 200
+
+    assert _list(emulator, bucket, f"fields={mask}") == {"items": [kept]}
+
+
+@pytest.mark.parametrize(
     "mask", ["bogus", "items/bogus", "items(name,bogus)", "items/name/bogus", "kind,items/acl/bogus"]
 )
 def test_a_field_that_google_does_not_know_cannot_be_chosen(emulator: Running, bucket: str, mask: str) -> None:

@@ -78,9 +78,18 @@ def _name(text: str, at: int, depth: int, mask: Mask) -> int:
         if at >= len(text) or text[at] != ")":
             raise malformed(text)
         at += 1
-    old = mask.get(name, {})
-    mask[name] = None if inner is None or old is None else {**old, **inner}
+    _add(mask, name, inner)
     return at
+
+
+def _add(mask: Mask, name: str, inner: Mask | None) -> None:
+    """To what is wanted of that name already: `items/metadata/a,items/metadata/b` wants both."""
+    wanted = mask.setdefault(name, {})
+    if inner is None or wanted is None:
+        mask[name] = None
+        return
+    for below, further in inner.items():
+        _add(wanted, below, further)
 
 
 def malformed(text: str) -> ApiError:
