@@ -269,4 +269,5 @@ def test_a_full_disk_behind_the_followed_log_is_no_success_and_the_job_goes_on(u
         follower = user.start("run", "--job-id", "told", "train.py", stdout=full)
         _, err = follower.communicate(timeout=60)
     assert follower.returncode == 6 and b"No space left on device" in err and b"Traceback" not in err
+    assert b"job `told` is not touched by that" in err and b"hint: `outlast logs -f told`" in err
     until(lambda: user.outlast("show", "--json", "told").json["state"] == "succeeded", "the end of the job")

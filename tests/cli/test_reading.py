@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -230,6 +232,24 @@ def test_pull_takes_a_pattern_and_a_place(saved: User) -> None:
         assert said.json["files"] == ["outputs/sub/log.csv"], directory
     nothing = saved.outlast("pull", "saved", "*.nope")
     assert nothing.code == 3 and "model.bin" in nothing.err
+
+
+def test_an_interrupted_pull_says_that_it_goes_on_where_it_was(saved: User) -> None:
+    program = (
+        "import sys, outlast.jobs.pull as pull\n"
+        "real, copied = pull._write, []\n"
+        "def cut(*words):\n"
+        "    if copied:\n"
+        "        raise KeyboardInterrupt\n"
+        "    copied.append(real(*words))\n"
+        "pull._write = cut\n"
+        "from outlast.cli.edge import run\n"
+        "sys.exit(run(['pull', 'saved', '--to', 'cut']))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=saved.work, env=saved.environ(), capture_output=True, text=True, check=False)
+    assert done.returncode == 130 and "interrupted; what was copied stays, and is skipped" in done.stderr
+    assert saved.outlast("pull", "saved", "--to", "cut", "--json").json["skipped"] == 1
 
 
 @pytest.mark.parametrize("wrong", ["first", "99"])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from functools import partial
 
 import pytest
 
 from tests.cli.test_reading import SAVES
-from tests.cli.user import User
+from tests.cli.user import Terminal, User
 from tests.waiting import until
 
 WAITS_FOR_THE_OTHER = """
@@ -42,6 +44,67 @@ def test_several_jobs_are_told_to_stop_before_the_first_is_waited_for(user: User
     assert user.outlast("stop", "one", "two").code == 0
     codes = [user.outlast("show", job, "--json").json["attempt_list"][0]["exit_code"] for job in ("one", "two")]
     assert codes == [75, 75]
+
+
+LEAVES_WHEN_LET = """
+import pathlib, signal, sys, time
+def leave(number, frame):
+    print("told", flush=True)
+    while not pathlib.Path(sys.argv[1]).exists():
+        time.sleep(0.01)
+    sys.exit(75)
+signal.signal(signal.SIGTERM, leave)
+print("began", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_job_that_this_very_command_has_stopped_is_not_said_to_have_stopped_before(user: User) -> None:
+    user.write("train.py", "import time\nprint('began', flush=True)\ntime.sleep(600)\n")
+    user.write("short.py", "")
+    assert user.outlast("run", "--job-id", "short", "short.py").code == 0
+    for job in ("one", "two"):
+        assert user.outlast("run", "--detach", "--job-id", job, "train.py").code == 0
+    for job in ("one", "two"):
+        until(partial(_has_begun, user, job), "its first line")
+    program = (
+        "import sys, time, outlast.jobs.stop as stop\n"
+        "real = stop.stop\n"
+        "def slow(world, job):\n"
+        "    ended = real(world, job)\n"
+        "    while not ended.final or not stop.look(world, stop.Job.of(job.home, 'two')).final:\n"
+        "        time.sleep(0.02)\n"
+        "    return ended\n"
+        "stop.stop = slow\n"
+        "from outlast.cli.edge import run\n"
+        "sys.exit(run(['stop', 'one', 'two', 'short']))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=user.work, env=user.environ(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "two stopped after" in done.stderr and "short had succeeded before" in done.stderr
+    assert "had stopped before" not in done.stderr
+
+
+def test_who_does_not_wait_for_a_stop_is_told_that_it_goes_on_and_until_then_nothing_is_resumed(user: User) -> None:
+    user.write("train.py", LEAVES_WHEN_LET)
+    let = user.root / "let"
+    assert user.outlast("run", "--detach", "--job-id", "mine", "train.py", "--", str(let)).code == 0
+    until(partial(_has_begun, user, "mine"), "its first line")
+    stopping = Terminal(user, "stop", "mine")
+    until(lambda: "told" in user.outlast("logs", "mine").out, "what it says when it is told")
+    stopping.press(b"\x03")
+    assert stopping.wait() == 130
+    assert b"does so by itself, `outlast jobs --running` lists" in stopping.seen
+    assert [row["job"] for row in user.outlast("jobs", "--running", "--json").json] == ["mine"]
+    for how in ("--detach", "--dry-run"):
+        refused = user.outlast("resume", how, "mine")
+        assert refused.code == 2 and "`mine` is being stopped" in refused.err, refused.err
+        assert "hint: `outlast stop mine` returns when it has ended, `outlast resume mine`" in refused.err
+    let.touch()
+    until(lambda: user.outlast("show", "--json", "mine").json["state"] == "stopped", "its end")
+    assert user.outlast("stop", "mine").code == 0
+    assert user.outlast("resume", "--detach", "mine").code == 0
 
 
 def test_where_one_of_several_jobs_is_unknown_none_is_stopped_and_that_is_said(user: User) -> None:

@@ -64,6 +64,34 @@ def test_a_job_is_submitted_waited_for_read_and_pulled(tmp_path: Path) -> None:
         job.pull("nothing*")
 
 
+CUT = r"""
+import sys, time
+for number in range(30_000):
+    sys.stdout.write("a\N{EURO SIGN}\N{PARTY POPPER}")
+sys.stdout.flush()
+for number in range(2):
+    for byte in "\N{EURO SIGN}".encode():
+        sys.stdout.buffer.write(bytes([byte]))
+        sys.stdout.flush()
+        time.sleep(0.3)
+sys.stdout.buffer.write("\N{EURO SIGN}".encode()[:2])
+"""
+
+
+def test_characters_are_whole_whatever_the_pieces_that_a_log_comes_in() -> None:
+    Path("cut.py").write_text(CUT)
+    job = outlast.submit("cut.py", env={"PYTHONIOENCODING": "utf-8"})
+    said = "a\N{EURO SIGN}\N{PARTY POPPER}" * 30_000 + "\N{EURO SIGN}" * 2 + "\N{REPLACEMENT CHARACTER}"
+    assert "".join(job.logs(follow=True)) == said
+    assert "".join(job.logs()) == said
+
+
+def test_a_target_may_be_a_path() -> None:
+    assert outlast.submit(Path("train.py"), ["2"]).wait().state == "succeeded"
+    (job,) = outlast.submit_many([Path("train.py")])
+    assert job.wait().spec.target.value == "train.py"
+
+
 def test_a_pull_mends_what_was_changed_here(tmp_path: Path) -> None:
     job = outlast.submit("train.py")
     job.wait()

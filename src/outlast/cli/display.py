@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from typing import BinaryIO, Protocol, TextIO
 
 from outlast.cli.clean import Cleaner
-from outlast.cli.lines import RankLines, RankTexts
+from outlast.cli.lines import RankLines
 from outlast.cli.terminal import colour_allowed, put_json, say
 from outlast.results.logs import LogPiece, PieceKind
+from outlast.results.texts import RankTexts
 
 ERASE_LINE = "\r\x1b[K"
 FOLDED_COLOURS_MAX = 8

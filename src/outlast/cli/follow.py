@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from typing import TYPE_CHECKING, TextIO
 
 from outlast.cli.display import Display, JsonDisplay, display, show_all
 from outlast.cli.terminal import say, shown
-from outlast.errors import EXIT_INTERRUPTED, StoreUnavailable
+from outlast.errors import EXIT_INTERRUPTED, StoreFull, StoreUnavailable
 
 if TYPE_CHECKING:
     from outlast.jobs.job import Job
     from outlast.jobs.world import World
     from outlast.results.status import Status
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Of what stdout leads to: a home that is full is a `StoreFull` already."""
 
 
 def follow(
@@ -43,6 +47,14 @@ def follow(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to interrupt
         say_detached(job)
         return EXIT_INTERRUPTED
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise StoreFull(
+            f"the log cannot be written here: {error.strerror}",
+            state=f"job `{job.id}` is not touched by that, and nobody needs to watch it",
+            hint=f"`outlast logs -f {job.id}` prints it all",
+        ) from error
     except StoreUnavailable as error:
         raise StoreUnavailable(
             error.message,

@@ -1,8 +1,7 @@
-"""Streams of several workers, cut into whole lines and texts, each worker's on its own."""
+"""Streams of several workers, cut into whole lines, each worker's on its own."""
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 
 LINE_BYTES_MAX = 1 << 16
@@ -29,23 +28,3 @@ class RankLines:
         """What was begun and will not be finished."""
         begun, self._begun = self._begun, {}
         yield from sorted(begun.items())
-
-
-class RankTexts:
-    """Text that is right across the edges of pieces; what is no UTF-8 is replaced."""
-
-    def __init__(self) -> None:
-        self._decoders: dict[int, codecs.IncrementalDecoder] = {}
-
-    def decode(self, rank: int, data: bytes) -> str:
-        if rank not in self._decoders:
-            self._decoders[rank] = codecs.getincrementaldecoder("utf-8")("replace")
-        return self._decoders[rank].decode(data)
-
-    def end(self) -> Iterator[tuple[int, bytes]]:
-        """The beginnings of characters that will not be finished, by worker."""
-        decoders, self._decoders = self._decoders, {}
-        for rank, decoder in sorted(decoders.items()):
-            begun, _ = decoder.getstate()
-            if begun:
-                yield rank, begun

@@ -9,7 +9,7 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.options import TEXT, home_option, json_option
 from outlast.cli.progress import shown_progress
-from outlast.cli.terminal import put, put_json, say, shown
+from outlast.cli.terminal import put, put_json, say, say_interrupted, shown
 from outlast.cli.words import count, duration, size
 from outlast.errors import EXIT_DONE
 
@@ -44,9 +44,12 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str | None, home
         found = cell_of(found, int(pattern))  # as `show` and `logs` name a cell
         pattern = ""
     begun_at = world.clock.monotonic()
-    with shown_progress() as on_progress:
-        verb = pull_cells if is_sweep(found) else pull
-        pulled = verb(found, pattern, checkpoint=checkpoint, to=to or "", on_progress=on_progress)
+    try:
+        with shown_progress() as on_progress:
+            verb = pull_cells if is_sweep(found) else pull
+            pulled = verb(found, pattern, checkpoint=checkpoint, to=to or "", on_progress=on_progress)
+    except KeyboardInterrupt:
+        return say_interrupted("what was copied stays, and is skipped when the same is typed again")
     took = duration(world.clock.monotonic() - begun_at)
     if as_json:
         put_json(

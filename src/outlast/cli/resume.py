@@ -14,7 +14,7 @@ from outlast.cli.rent_options import rent_changes, rent_options
 from outlast.cli.run import follow_to_end
 from outlast.cli.setting_option import setting_option
 from outlast.cli.sweep_follow import follow_sweep
-from outlast.cli.terminal import put_json, say
+from outlast.cli.terminal import put_json, say, say_interrupted
 from outlast.cli.vertex_options import managed_changes, vertex_options
 from outlast.cli.words import count
 from outlast.errors import EXIT_DONE
@@ -99,7 +99,10 @@ def command(job: str | None, home: str | None, detach: bool, as_json: bool, max_
     before = found.folder.existing_head().head
     if not detach:
         ring(found.folder)
-    goes_on(world, found)
+    try:
+        goes_on(world, found)
+    except KeyboardInterrupt:
+        return say_interrupted(f"`outlast show {found.id}` says whether it goes on")
     head = found.folder.existing_head().head
     step = head.checkpoints[-1].step if head.checkpoints else None
     how = "from the beginning" if step is None else f"from step {step:,}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,7 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.options import TEXT, group_option, home_option, json_option, named_group
 from outlast.cli.outcome import end_line
-from outlast.cli.terminal import put_json, say
+from outlast.cli.terminal import put_json, say, say_interrupted
 from outlast.errors import EXIT_DONE, NotFound, OutlastError, UsageError
 from outlast.spec.names import check_label
 
@@ -49,7 +49,6 @@ def command(
     A job that has ended stays as it ended. `outlast resume JOB` goes on.
     """
     from outlast.jobs.find import cell_of
-    from outlast.jobs.stop import tell
     from outlast.jobs.sweep_parts import find_whole, is_sweep, refuse_cell
     from outlast.jobs.world import system_world
 
@@ -76,16 +75,12 @@ def command(
             if found and job.isdecimal() and is_sweep(found[-1]):
                 refuse_cell(cell_of(found[-1], int(job)), "stop")
             raise
-    for each in found[1:]:
-        tell(each)
-    stopped: list[dict[str, Any]] = []
-    refused: list[OutlastError] = []
-    for each in found:
-        try:
-            stopped.append(_stop(world, each))
-        except OutlastError as error:  # those after it are to be stopped all the same
-            error.state = error.state or f"job `{each.id}` may still run"
-            refused.append(error)
+    try:
+        stopped, refused = _stop_all(world, found)
+    except KeyboardInterrupt:
+        return say_interrupted(
+            "what was told to stop does so by itself, `outlast jobs --running` lists what has not ended"
+        )
     if as_json and stopped:
         put_json(stopped)
     for other in refused[1:]:
@@ -95,7 +90,24 @@ def command(
     return EXIT_DONE
 
 
-def _stop(world: World, job: Job) -> dict[str, Any]:
+def _stop_all(world: World, found: Sequence[Job]) -> tuple[list[dict[str, Any]], list[OutlastError]]:
+    """Those that have ended, and why others may not have."""
+    from outlast.jobs.stop import tell
+
+    stopped: list[dict[str, Any]] = []
+    refused: list[OutlastError] = []
+    told = {each.folder_url for each in found[1:] if tell(each)}
+    for each in found:
+        try:
+            stopped.append(_stop(world, each, told=each.folder_url in told))
+        except OutlastError as error:  # those after it are to be stopped all the same
+            error.state = error.state or f"job `{each.id}` may still run"
+            refused.append(error)
+    return stopped, refused
+
+
+def _stop(world: World, job: Job, *, told: bool) -> dict[str, Any]:
+    """`told`: it ran when this command came, and may have ended since, as it was told to."""
     from outlast.jobs.stop import stop
     from outlast.results.sweep_status import with_cells
 
@@ -103,7 +115,7 @@ def _stop(world: World, job: Job) -> dict[str, Any]:
     if not before.final:
         say(f"stopping `{job.id}`: {_what_it_takes(job, before)}")
     status = with_cells(job.folder, stop(world, job))
-    say(end_line(status) if not before.final else f"{job.id} had {before.value} before; nothing runs")
+    say(end_line(status) if told or not before.final else f"{job.id} had {before.value} before; nothing runs")
     return status.row()
 
 

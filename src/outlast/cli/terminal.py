@@ -7,6 +7,7 @@ import sys
 from typing import Any, TextIO
 
 from outlast.cli.clean import printable
+from outlast.errors import EXIT_INTERRUPTED
 
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "dim": "2", "bold": "1"}
 WIDTH_MIN = 40
@@ -37,6 +38,13 @@ def say(text: str = "") -> None:
     """A line on stderr. Foreign words in it must have gone through `shown`."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+def say_interrupted(state: str) -> int:
+    """After Ctrl-C: what became of what was being done. Answers the exit code of that."""
+    say()  # the terminal has put `^C` there
+    say(f"interrupted; {state}")
+    return EXIT_INTERRUPTED
 
 
 def put(text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 from outlast.errors import UsageError
@@ -24,11 +25,12 @@ from outlast.jobs.sweep_parts import is_sweep, refuse_sweep
 from outlast.jobs.sweep_pull import pull_cells
 from outlast.jobs.watch import wait, watch
 from outlast.jobs.world import World, system_world
-from outlast.results.logs import PieceKind, read_log
+from outlast.results.logs import read_log
 from outlast.results.metrics import read_metrics, read_sample
 from outlast.results.status import Status
 from outlast.results.sweep import table
 from outlast.results.sweep_status import SweepStatus, with_cells
+from outlast.results.texts import texts
 
 NOTEBOOK = "outlast_notebook"
 """Looked for when a notebook asks: it stands above all of this, and nothing here depends on it."""
@@ -60,9 +62,7 @@ class JobHandle:
         pieces = (
             watch(self._world, self._job, attempt=attempt) if follow else read_log(self._job.folder, attempt=attempt)
         )
-        for piece in pieces:
-            if piece.kind is PieceKind.BYTES:
-                yield piece.data.decode(errors="replace")
+        yield from texts(pieces)
 
     def wait(self, *, on_status: Callable[[Status], None] | None = None) -> Status:
         """Until it has ended. `on_status` is told every few seconds how it stands; in a notebook, a summary is shown instead."""
@@ -129,19 +129,19 @@ class JobHandle:
         return verb(self._job, pattern, checkpoint=checkpoint, to=to)
 
 
-def submit(target: str, args: Sequence[str] = (), **options: Any) -> JobHandle:
+def submit(target: str | PathLike[str], args: Sequence[str] = (), **options: Any) -> JobHandle:
     """Submits `target` as `outlast run --detach` would; `options` are the fields of `outlast.jobs.asked.Asked`."""
     world = system_world()
     return JobHandle(world, submit_asked(world, asked_by({"target": target, "args": args, **options})).job)
 
 
-def submit_many(many: Iterable[Asked | Mapping[str, Any] | str]) -> list[JobHandle]:
+def submit_many(many: Iterable[Asked | Mapping[str, Any] | str | PathLike[str]]) -> list[JobHandle]:
     """Many at once: the bundle is packed once per directory.
 
     Each is a target, a dict of what `submit` takes (`{"target": "train.py", "args": ["--seed", "1"]}`), or an `Asked`. All
     are looked at before the first one is submitted.
     """
-    if isinstance(many, (str, Mapping, Asked)):
+    if isinstance(many, (str, PathLike, Mapping, Asked)):
         raise UsageError(
             f"several jobs are a list, not a `{type(many).__name__}`", hint="`submit_many([...])`, or `submit` for one"
         )

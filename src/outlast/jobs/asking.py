@@ -23,10 +23,10 @@ _NOUGHTS = ("gpus", "retries", "linger_seconds", "stall_seconds", "max_cost_usd"
 _LEAST = {**dict.fromkeys(_ONES, 1), **dict.fromkeys(_NOUGHTS, 0)}
 
 
-def asked_by(wanted: Mapping[str, Any] | str) -> Asked:
-    """A text alone is a target. Values are checked where the command line's are; here only that none is of another shape."""
-    if isinstance(wanted, str):
-        return Asked(target=wanted)
+def asked_by(wanted: Mapping[str, Any] | str | os.PathLike[str]) -> Asked:
+    """A text or path alone is a target. Values are checked where the command line's are; here only that none is of another shape."""
+    if isinstance(wanted, (str, os.PathLike)):
+        wanted = {"target": wanted}
     if not isinstance(wanted, Mapping):
         raise UsageError(
             f"a job is asked for by a target or a dict, not by a `{type(wanted).__name__}`",
@@ -35,7 +35,7 @@ def asked_by(wanted: Mapping[str, Any] | str) -> Asked:
     for name in wanted:
         if name not in _FIELDS:
             raise UsageError(f"there is no option `{name}`", hint=_legal(str(name)))
-    if not isinstance(wanted.get("target"), str):
+    if not isinstance(wanted.get("target"), (str, os.PathLike)):
         raise UsageError("a job needs a `target`, and that is a text", hint='`"train.py"`, a module or a shell script')
     return Asked(**{name: _shaped(name, value) for name, value in wanted.items()})
 

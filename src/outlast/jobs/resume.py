@@ -52,7 +52,8 @@ def resume(
     max_run_seconds: float | None = None,
     changes: Mapping[str, Any] = NO_CHANGES,
 ) -> None:
-    """From `stopped`, `failed` or `expired`. Where the job has not ended, its launch is started again if nothing of it is alive.
+    """From `stopped`, `failed` or `expired`. Where the job has not ended, its launch is started again if nothing of it is alive;
+    one that is being stopped is refused.
 
     `changes`: of its machine and its money, the fields of a request that were given, by their names in `Asked`.
     """
@@ -100,6 +101,7 @@ def _resume(world: World, job: Job, asked: _Wanted, *, allow_changed: bool) -> N
                 if not status.head.state.final:
                     raise StoreError(f"job `{job.id}` has ended, and its end is not written: {status.why}", state=STAYS)
                 continue
+            _check_not_stopping(job, at.head)
             _check_unchanged(world, job, spec, at.head, record, wanted)
             start(world, job, spec, at.head)
             return
@@ -139,6 +141,16 @@ def _new_args(
         hint=f"`{shlex.join(['outlast', 'resume', job.id, '--', *typed, '--allow-changed'])}` goes on with other ones, "
         f"`outlast run --from {job.id} ...` begins a new job",
     )
+
+
+def _check_not_stopping(job: Job, head: Head) -> None:
+    """A wish is not taken back: its trainer may be leaving by now."""
+    if job.folder.stop_wished(head.launch):
+        raise UsageError(
+            f"job `{job.id}` is being stopped, and has not ended yet",
+            state="nothing was started; it ends when its trainer has saved and left",
+            hint=f"`outlast stop {job.id}` returns when it has ended, `outlast resume {job.id}` goes on then",
+        )
 
 
 def _check_unchanged(world: World, job: Job, spec: Spec, head: Head, record: LaunchRecord, wanted: _Wanted) -> None:
