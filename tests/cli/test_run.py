@@ -347,8 +347,9 @@ def test_a_number_that_is_too_small_is_answered_with_the_legal_ones_and_named_on
 
 
 def test_the_id_of_a_job_that_succeeded_is_answered_with_what_can_be_done(user: User) -> None:
-    user.write("train.py", "")
+    user.write("train.py", "import outlast\nfor step in outlast.steps(1, outlast.State(seen=0)): pass\n")
     assert user.outlast("run", "--job-id", "mine", "train.py").code == 0
     again = user.outlast("run", "--job-id", "mine", "train.py")
-    assert again.code == 2 and "hint: `--from mine`, or another `--job-id`" in again.err
+    assert again.code == 2 and "hint: another `--job-id`; with `--from mine` it begins" in again.err
     assert again.err.startswith("error: ")  # before a word about a plan
+    assert user.outlast("run", "--job-id", "other", "--from", "mine", "train.py").code == 0

@@ -246,6 +246,24 @@ def test_a_resume_that_is_only_planned_leaves_the_job_as_it_ended(user: User) ->
     assert (shown["state"], shown["attempts"]) == ("failed", 1)
 
 
+def test_what_kept_no_checkpoint_is_no_job_to_begin_another_one_with(user: User) -> None:
+    user.write("train.py", "import sys; sys.exit(len(sys.argv) - 1)")
+    assert user.outlast("run", "--job-id", "done", "train.py").code == 0
+    assert user.outlast("run", "--job-id", "failed", "train.py", "--", "x").code == 1
+    for line in (
+        ["resume", "done"],
+        ["run", "--job-id", "done", "train.py"],
+        ["resume", "failed", "--", "y"],
+        ["run", "--from", "failed", "train.py"],
+    ):
+        said = user.outlast(*line)
+        assert said.code in (2, 3) and "hint: " in said.err and "--from" not in said.err, said.err
+    assert "kept no checkpoint" in user.outlast("checkpoints", "failed").err
+    refused = user.outlast("resume", "--checkpoint", "3", "failed")
+    assert refused.code == 3 and "nothing was started" in refused.err
+    assert "hint: `outlast resume failed` begins at the beginning" in refused.err
+
+
 def test_resume_detached_says_the_same_three_fields(user: User) -> None:
     user.write("train.py", "raise SystemExit(1)")
     user.outlast("run", "--job-id", "mine", "train.py")

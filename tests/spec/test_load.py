@@ -153,6 +153,21 @@ def test_a_wrong_variable_is_named(repository: Path, user_file: Path) -> None:
         settings_of(repository, user_file, OUTLAST_CPUS="two")
 
 
+@pytest.mark.parametrize(("name", "wrong"), [("cpus", "two"), ("retries", "-5"), ("name", "A B"), ("disk-gb", "1")])
+def test_a_hint_is_written_as_what_it_mends(repository: Path, user_file: Path, name: str, wrong: str) -> None:
+    variable = f"OUTLAST_{name.upper().replace('-', '_')}"
+    with pytest.raises(UsageError) as raised:
+        settings_of(repository, user_file, None, **{variable: wrong})
+    hinted, _, value = raised.value.hint.strip("`").partition("=")
+    assert hinted == variable and settings_of(repository, user_file, None, **{variable: value}).source(name) == variable
+    file = repository / "outlast.toml"
+    file.write_text(f'{name} = "{wrong}"')
+    with pytest.raises(UsageError) as raised:
+        settings_of(repository, user_file)
+    file.write_text(raised.value.hint.strip("`"))
+    assert settings_of(repository, user_file).source(name) == str(file)
+
+
 def test_what_the_trainer_is_told_is_no_setting(repository: Path, user_file: Path) -> None:
     settings = settings_of(repository, user_file, OUTLAST_CHECKPOINT_DIR="/x", OUTLAST_OUTPUT_DIR="/y", OUTLAST_JOB="j")
     assert settings["checkpoint-dir"] == settings["output-dir"] == ""

@@ -50,7 +50,9 @@ def command(job: str | None, verify: bool, home: str | None, as_json: bool) -> i
             ]
         )
     elif not states:
-        say(f"{'no cell of sweep' if sweep else 'job'} `{found.id}` has {'a' if sweep else 'no'} checkpoint yet")
+        has = "kept" if found.folder.existing_head().head.state.final else "has"
+        yet = " yet" if has == "has" else ""
+        say(f"{'no cell of sweep' if sweep else 'job'} `{found.id}` {has} {'a' if sweep else 'no'} checkpoint{yet}")
     else:
         now = found.folder.store.now()
         rows = [

@@ -85,7 +85,10 @@ def select(head: Head, choose: str) -> Checkpoint:
     """`last`, `best`, a step, or a name."""
     checkpoints = head.checkpoints
     if not checkpoints:
-        raise NotFound(f"job `{head.job}` has no checkpoint yet")
+        raise NotFound(
+            f"job `{head.job}` kept no checkpoint" if head.state.final else f"job `{head.job}` has no checkpoint yet",
+            hint=f"`outlast show {head.job}` says how it {'ended' if head.state.final else 'stands'}",
+        )
     if choose == "last":
         return checkpoints[-1]
     if choose == "best":

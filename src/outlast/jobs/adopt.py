@@ -55,20 +55,22 @@ def choose_source(world: World, text: str, *, continue_steps: bool) -> Source:
             "which of its cells to begin with is not said",
             f"`--from {source.id}.1`; `outlast results {source.id}` lists the best first",
         )
-    head = source.folder.existing_head().head
-    if not head.checkpoints:
-        raise NotFound(
-            f"job `{source.id}` has no checkpoint yet"
-            if not head.state.final
-            else f"job `{source.id}` kept no checkpoint",
-            state="nothing was started, nothing is being spent",
-            hint=f"`outlast checkpoints {source.id}` shows when there is one",
-        )
-    chosen = select(head, choice or "last").name
+    try:
+        chosen = select(source.folder.existing_head().head, choice or "last").name
+    except NotFound as error:
+        error.state = error.state or "nothing was started, nothing is being spent"
+        raise
     if not _checkpoint_files(read_manifest(source.folder, chosen)):
         raise NotFound(f"checkpoint `{chosen}` of job `{source.id}` holds no files but outputs")
     named = source.folder_url if "/" in job else source.id
     return Source(named, "" if choice in ("", "last") else chosen)
+
+
+def anew_words(job: str, head: Head) -> str:
+    """How a new job is begun in the place of one that has ended: with its weights, if it kept any."""
+    if head.checkpoints:
+        return f"`outlast run --from {job} ...` begins a new job with its weights"
+    return "`outlast run` begins a new job; this one kept no checkpoint to begin it with"
 
 
 def adopt(world: World, job: Job, spec: Spec) -> tuple[Checkpoint, ...]:

@@ -14,6 +14,7 @@ from outlast.folder import life
 from outlast.folder.content import select
 from outlast.folder.folder import HeadAt, nonce
 from outlast.folder.records import Head, LaunchRecord, State
+from outlast.jobs.adopt import anew_words
 from outlast.jobs.elsewhere import is_elsewhere, is_silent
 from outlast.jobs.job import Job, as_launch
 from outlast.jobs.launch import agent_for, index, launch_record, start, start_new
@@ -79,12 +80,12 @@ def _resume(world: World, job: Job, asked: _Wanted, *, allow_changed: bool) -> N
             raise UsageError(
                 f"job `{job.id}` has succeeded",
                 state="nothing was started, nothing is being spent",
-                hint=f"`outlast run --from {job.id} ...` begins a new job with its weights"
+                hint=anew_words(job.id, at.head)
                 if spec.cells is None
                 else "the same `outlast run --sweep` with `--rerun all` begins every cell anew",
             )
         record = job.folder.read_launch(at.head.launch)
-        wanted = replace(asked, args=_new_args(job, spec, record, asked.args, allow_changed=allow_changed))
+        wanted = replace(asked, args=_new_args(job, spec, at.head, record, asked.args, allow_changed=allow_changed))
         if not at.head.state.final:
             if is_elsewhere(world, record) and is_silent(job, record, at.head):
                 # Its computer, when it wakes, finds the launch ended, and leaves.
@@ -121,7 +122,7 @@ def _check_sweep(job: Job, wanted: _Wanted) -> None:
 
 
 def _new_args(
-    job: Job, spec: Spec, previous: LaunchRecord, args: tuple[str, ...] | None, *, allow_changed: bool
+    job: Job, spec: Spec, head: Head, previous: LaunchRecord, args: tuple[str, ...] | None, *, allow_changed: bool
 ) -> tuple[str, ...] | None:
     """What the next launch's record is to say; None: the same as the last one's, which are the job's own by now.
 
@@ -139,7 +140,7 @@ def _new_args(
         f"job `{job.id}` was {'submitted' if previous.args is None else 'resumed'} {_with(own)}, not {_with(args)}",
         state="nothing was started",
         hint=f"`{shlex.join(['outlast', 'resume', job.id, '--', *typed, '--allow-changed'])}` goes on with other ones, "
-        f"`outlast run --from {job.id} ...` begins a new job",
+        + anew_words(job.id, head),
     )
 
 
@@ -174,6 +175,15 @@ def _check_unchanged(world: World, job: Job, spec: Spec, head: Head, record: Lau
         )
 
 
+def _chosen(head: Head, checkpoint: str) -> str:
+    try:
+        return select(head, checkpoint).name
+    except NotFound as error:
+        error.state = STAYS
+        error.hint = error.hint if head.checkpoints else f"`outlast resume {head.job}` begins at the beginning"
+        raise
+
+
 def _with(args: tuple[str, ...]) -> str:
     return f"with `{shlex.join(args)}`" if args else "without arguments"
 
@@ -182,7 +192,7 @@ def _relaunch(world: World, job: Job, spec: Spec, at: HeadAt, wanted: _Wanted) -
     """Of a sweep: what has not succeeded yet. False: somebody else wrote head first."""
     changes = wanted.changes
     previous = job.folder.read_launch(at.head.launch)
-    chosen = select(at.head, wanted.checkpoint).name if wanted.checkpoint else ""
+    chosen = _chosen(at.head, wanted.checkpoint) if wanted.checkpoint else ""
     now = job.folder.store.now()
     on = str(changes.get("on") or previous.engine)
     if on != previous.engine:

@@ -128,9 +128,14 @@ def _refuse_ended(job: Job, head: Head) -> None:
         raise UsageError(
             f"there is a job `{job.id}` already, and it has {head.state.value}",
             state="nothing was started, nothing is being spent",
-            hint=(f"`--from {job.id}`" if head.state is State.SUCCEEDED else f"`outlast resume {job.id}`")
-            + ", or another `--job-id`",
+            hint=_instead(job, head),
         )
+
+
+def _instead(job: Job, head: Head) -> str:
+    if head.state is not State.SUCCEEDED:
+        return f"`outlast resume {job.id}`, or another `--job-id`"
+    return f"another `--job-id`{f'; with `--from {job.id}` it begins with these weights' if head.checkpoints else ''}"
 
 
 def _put_grid(job: Job, grid: Grid) -> None:

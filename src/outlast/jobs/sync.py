@@ -15,6 +15,7 @@ from outlast.dataclass import dataclass
 from outlast.errors import UsageError
 from outlast.folder.folder import nonce
 from outlast.folder.records import Head, Request, State
+from outlast.jobs.adopt import anew_words
 from outlast.jobs.code import own_places
 from outlast.jobs.job import Job
 from outlast.jobs.look import look
@@ -70,7 +71,7 @@ class Syncing:
         if head.state.final:
             raise UsageError(
                 f"job `{self.job.id}` has {head.state.value}: there is nothing to keep in step",
-                hint=f"`outlast run --from {self.job.id} ...` begins a new job with its weights"
+                hint=anew_words(self.job.id, head)
                 if head.state is State.SUCCEEDED
                 else f"`outlast resume {self.job.id}`, or a new job",
             )

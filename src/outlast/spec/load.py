@@ -107,7 +107,8 @@ def _first(setting: Setting, layers: list[dict[str, Found]]) -> Found:
 def _from_variables(environ: Mapping[str, str]) -> dict[str, Found]:
     return {
         setting.name: Found(
-            _read(setting, environ[setting.variable], setting.variable, environ, None), setting.variable
+            _read(setting, environ[setting.variable], setting.variable, rf"{setting.variable}=\1", environ, None),
+            setting.variable,
         )
         for setting in SETTINGS
         if setting.variable and environ.get(setting.variable)
@@ -121,7 +122,7 @@ def _from_file(file: SettingsFile, environ: Mapping[str, str], user_dir: Path | 
     untrusted = None if user_dir is None or _trusted(file, values, user_dir) else file.path
     return {
         name: Found(
-            _read(BY_NAME[name], value, f"`{file.source}`", environ, file.path.parent),
+            _read(BY_NAME[name], value, f"`{file.source}`", rf'{name} = "\1"', environ, file.path.parent),
             file.source,
             untrusted if BY_NAME[name].guarded else None,
         )
@@ -161,11 +162,15 @@ def _check_names(values: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _read(setting: Setting, value: Any, where: str, environ: Mapping[str, str], base: Path | None) -> Any:
+def _read(setting: Setting, value: Any, where: str, written: str, environ: Mapping[str, str], base: Path | None) -> Any:
+    """`written`: how a value, `\\1`, is written there. A hint names the flag, which does not mend what stands there."""
     try:
         read = setting.read(value)
     except UsageError as error:
-        raise UsageError(f"{where}: {setting.name}: {error.message}", hint=error.hint) from error
+        import re  # only here, and its import takes longer than the rest of a short command
+
+        hint = re.sub(rf"(?<=`)--{setting.name} ([^`]+)(?=`)", written, error.hint)
+        raise UsageError(f"{where}: {setting.name}: {error.message}", hint=hint) from error
     return _place(read, environ, base) if setting.name == "home" else read
 
 
