@@ -18,8 +18,8 @@ from outlast.store.store import Store
 T = TypeVar("T")
 
 HEAD_HINT = (
-    "something else than outlast has changed it, or it was copied incompletely; the state before it lies beside it: "
-    "of `head.json~5` and `head.json~6` copy the older one over the newer, and the job goes on from there"
+    "something else than outlast has changed it, or it was copied incompletely; `{}` puts the state before it in its place, "
+    "and the job goes on from there"
 )
 """In a directory. Without head no other command can tell more of a job."""
 
@@ -129,9 +129,18 @@ class Folder:
         except KeyMissing:
             raise self._half() from None
         except Damaged as error:
-            if "://" not in self.store.url:
-                error.hint = HEAD_HINT
+            error.hint = self._put_back() or error.hint
             raise
+
+    def _put_back(self) -> str:
+        """What mends a damaged head where its older states lie beside it: in a directory, unless it is the first one."""
+        generation = next((entry.generation for entry in self.store.list(self.keys.head, limit=1)), 0)
+        if "://" in self.store.url or generation < 2:
+            return ""
+        import shlex
+
+        path = f"{self.store.url}/{self.keys.head}"
+        return HEAD_HINT.format(shlex.join(["cp", f"{path}~{generation - 1}", f"{path}~{generation}"]))
 
     def existing_spec(self) -> Spec:
         """The same of the spec."""
