@@ -183,13 +183,14 @@ def _remove_below(path: str) -> None:
 
 
 def _empty(path: str, keeping: Collection[str] = ()) -> None:
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in keeping or not _is_vacant(entry):
-                    _remove_below(entry.path)
-            else:
-                os.unlink(entry.path)
+    with os.scandir(path) as found:
+        entries = list(found)  # all of them first: a Mac passes over some where others are removed meanwhile
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name not in keeping or not _is_vacant(entry):
+                _remove_below(entry.path)
+        else:
+            os.unlink(entry.path)
 
 
 def _is_vacant(entry: os.DirEntry[str]) -> bool:
