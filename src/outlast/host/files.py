@@ -36,6 +36,9 @@ NO_FILE = frozenset(
 """What opening and reading says of a name that is not there, or no regular file, or no record's size. Of a socket Linux says ENXIO, and
 others EOPNOTSUPP."""
 
+NO_NAME = frozenset((errno.EILSEQ, errno.EINVAL, errno.ENAMETOOLONG))
+"""What a file system says of a name that it cannot have: a Mac's none that is not UTF-8, that of a stick none with a colon."""
+
 
 def put(path: AnyPath, data: bytes, *, durable: bool = False) -> None:
     """In place by rename. `durable`: also after a power cut; without it, only after the death of whoever wrote."""
