@@ -102,6 +102,19 @@ def test_who_cannot_be_asked_about_is_not_taken_for_dead(monkeypatch: pytest.Mon
             ask()
 
 
+def test_who_may_not_be_asked_about_is_not_taken_for_dead(mac: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a sandbox of macOS, in which `ps` may not be executed."""
+    me = Process.me()
+    monkeypatch.setenv("PATH", str(mac))
+    monkeypatch.setattr(system, "SYSTEM_PATHS", ())
+    for name in ("ps", "ioreg"):
+        (mac / name).write_text("#!/bin/sh\n")
+        (mac / name).chmod(0o600)
+    with pytest.raises(PermissionError):
+        me.alive()
+    assert system.place(mac).startswith(f"{os.uname().nodename}:")
+
+
 def test_a_program_that_hangs_has_said_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "ASK_SECONDS_MAX", 0.05)
     with pytest.raises(TimeoutError, match="`sleep` has not answered"):

@@ -72,7 +72,7 @@ def _ask(*command: str) -> tuple[int, str]:
                 env=environ,
             )
         )
-    except (FileNotFoundError, PermissionError):
+    except FileNotFoundError:
         return 0, ""
     try:
         return asked.pid, asked.communicate(timeout=ASK_SECONDS_MAX)[0]
@@ -140,7 +140,10 @@ def _computer() -> str:
     except OSError:
         pass
     # A Mac without a fixed name is called otherwise in every network that it is in.
-    told = "" if LINUX else _ask("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")[1]
+    try:
+        told = "" if LINUX else _ask("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")[1]
+    except PermissionError:
+        told = ""  # forbidden by a sandbox, for all that share this one
     return told.partition('"IOPlatformUUID" = "')[2].partition('"')[0] or f"{name} "
 
 
