@@ -1,4 +1,5 @@
-"""A file system that takes names for one that differ by case or by how a letter is composed, and keeps them as they were first written.
+"""A file system that takes names for one that differ by case or by how a letter is composed, and keeps them as they were first written;
+and has none that is not UTF-8.
 
 A Mac's own does so, and few kernels of Linux can. Here it is between Python and the kernel: below a directory, each of Python's calls that
 takes a path is given the name that is there in whatever spelling. Needs the standard library alone, so that a `sitecustomize` can have it.
@@ -7,6 +8,7 @@ takes a path is given the name that is there in whatever spelling. Needs the sta
 from __future__ import annotations
 
 import builtins
+import errno
 import functools
 import io
 import os
@@ -30,6 +32,14 @@ def folded(name: bytes) -> str:
     return normalize("NFD", normalize("NFD", text).casefold())
 
 
+def _is_unicode(path: bytes) -> bool:
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 class Names:
     """Where a path leads, by the names that are there."""
 
@@ -47,6 +57,8 @@ class Names:
             return path
         whole = os.path.join(os.fsencode(base), os.fsencode(given))
         root = next((one for one in self.roots if whole.startswith(one)), None)
+        if root is not None and not _is_unicode(whole):
+            raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ), given)
         if root is None or self._is_there(whole):
             return path
         at = root.rstrip(b"/")

@@ -70,12 +70,12 @@ def main(arguments: list[str]) -> int:
 
 def install_tool() -> None:
     begun = time.monotonic()
-    if not PYTHON.exists():
-        make_environment()
     # The build backend is pinned like everything else, and stays out of the environment that the program runs in.
     backend = Stamp(BACKEND / "installed", [REQUIREMENTS / "build.txt"])
     needs = Stamp(VENV / "installed-needs", [REQUIREMENTS / "tool.txt"])
     tool = Stamp(VENV / "installed-tool", [ROOT / "pyproject.toml"])
+    if not (needs.is_current() and tool.is_current()) and not has_pip():
+        make_environment()
     if not backend.is_current() and not tool.is_current():
         shutil.rmtree(BACKEND, ignore_errors=True)
         pip("install", "--require-hashes", "-r", str(REQUIREMENTS / "build.txt"), "--target", str(BACKEND))
@@ -210,8 +210,15 @@ def sudo_is_free() -> bool:
     return subprocess.run(["sudo", "-n", "true"], check=False, capture_output=True).returncode == 0
 
 
+def has_pip() -> bool:
+    asked = [str(PYTHON), "-m", "pip", "--version"]
+    return PYTHON.exists() and subprocess.run(asked, check=False, capture_output=True, env=ENVIRONMENT).returncode == 0
+
+
 def make_environment() -> None:
-    made = subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=False, env=ENVIRONMENT)
+    """One that was interrupted is gone on with; one whose Python was removed, as by Homebrew's upgrades, is made anew."""
+    anew = [] if PYTHON.exists() else ["--clear"]
+    made = subprocess.run([sys.executable, "-m", "venv", *anew, str(VENV)], check=False, env=ENVIRONMENT)
     if made.returncode != 0:
         print("\nhint: on Debian the module is a package: `sudo apt-get install python3-venv`", file=sys.stderr)
         raise subprocess.CalledProcessError(made.returncode, ["python3", "-m", "venv", ".venv"])

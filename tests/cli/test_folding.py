@@ -1,4 +1,5 @@
-"""Names of files that differ by case alone, where the file system takes them for one, as a Mac's does: nothing is lost in silence."""
+"""Names of files that differ by case alone, or are no UTF-8, on a file system that takes them for one or has none such, as a Mac's: nothing
+is lost in silence."""
 
 from __future__ import annotations
 
@@ -18,6 +19,16 @@ for directory in ("kept", "made"):
     os.makedirs(directory, exist_ok=True)
     for name in ("A.txt", "a.txt"):
         pathlib.Path(directory, name).write_text(f"{directory} {name}")
+sys.exit(0 if "--again" in sys.argv else 3)
+"""
+
+ODD = """
+import os, sys
+for directory in (b"kept", b"made"):
+    os.makedirs(directory, exist_ok=True)
+    for name in (b"good.txt", b"caf\\xe9.txt"):
+        with open(directory + b"/" + name, "wb") as file:
+            file.write(directory)
 sys.exit(0 if "--again" in sys.argv else 3)
 """
 
@@ -90,6 +101,51 @@ def test_a_bundle_that_has_no_place_fails_its_job_with_the_name(user: User, monk
     estranged(user, monkeypatch)
     resumed = there(user, "resume", "twin")
     assert resumed.code == 1 and "takes two names of the bundle for one" in resumed.err, resumed.err
+
+
+@pytest.fixture
+def odd(user: User) -> User:
+    """Has a job that failed on Linux, with a file each among its checkpoint and its outputs whose name is no UTF-8."""
+    user.write("train.py", ODD)
+    words = ("--job-id", "odd", "--checkpoint-dir", "kept", "--output-dir", "made", "--resume-args=--again")
+    assert on_linux(user, "run", *words, "train.py").code == 1
+    return user
+
+
+def test_a_file_whose_name_a_mac_cannot_have_is_named_and_all_others_are_pulled(
+    odd: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estranged(odd, monkeypatch)
+    pulled = there(odd, "pull", "odd")
+    assert pulled.code == 1
+    assert "2 files were not copied" in pulled.err and "has no name like `outputs/caf\\udce9.txt`" in pulled.err
+    assert files(odd.work / "odd") == {"outputs/good.txt": "made", "checkpoint/good.txt": "kept"}
+
+
+def test_a_checkpoint_with_a_name_that_a_mac_cannot_have_fails_its_job_and_goes_on_elsewhere(
+    odd: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        far = estranged(User(odd.root), patch)
+        resumed = there(far, "resume", "odd")
+        assert resumed.code == 1 and "`checkpoint/caf\\udce9.txt` cannot be made" in resumed.err, resumed.err
+    assert on_linux(odd, "resume", "odd").code == 0
+
+
+@pytest.mark.parametrize("where", ["bundle", "dataset"])
+def test_what_a_job_was_given_under_a_name_that_a_mac_cannot_have_fails_it_with_the_name(
+    user: User, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    user.write("train.py", "raise SystemExit(3)")
+    data = user.root / "data" / "caf\udce9"
+    given = (user.work if where == "bundle" else data) / "caf\udce9.txt"
+    data.mkdir(parents=True)
+    given.write_text("x")
+    options = () if where == "bundle" else ("--dataset", f"words={data.parent}")
+    assert on_linux(user, "run", "--job-id", "given", *options, "train.py").code == 1
+    estranged(user, monkeypatch)
+    resumed = there(user, "resume", "given")
+    assert resumed.code == 1 and f"is in the {where}, and this file system has no such name" in resumed.err, resumed.err
 
 
 def test_an_output_that_is_spelled_anew_is_published(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from outlast.host import system
+from outlast.host.process import Process
 
 IOREG = """#!/bin/sh
 echo '+-o Mac14,2  <class IOPlatformExpertDevice>'
@@ -62,8 +66,60 @@ def test_a_laptop_in_another_time_zone_finds_its_processes(monkeypatch: pytest.M
 
 
 def test_the_programs_of_the_system_are_found_where_the_path_does_not_lead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    assert system._ask("sh", "-c", "echo $PATH")[1].strip() == "/usr/bin:/bin:/usr/sbin:/sbin"
+    monkeypatch.setenv("PATH", "/opt/bin")
+    assert system._ask("sh", "-c", "echo $PATH")[1].strip() == "/opt/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+
+
+class Crowded:
+    """No room for another process of this user, for the first few who ask."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, refusals: float) -> None:
+        self.refusals = refusals
+        self._start = subprocess.Popen
+        monkeypatch.setattr(system, "LINUX", False)
+        monkeypatch.setattr(system, "ROOM_SECONDS", 0.001)
+        monkeypatch.setattr(subprocess, "Popen", self)
+
+    def __call__(self, *arguments: Any, **options: Any) -> subprocess.Popen[str]:
+        self.refusals -= 1
+        if self.refusals >= 0:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return self._start(*arguments, **options)
+
+
+def test_who_cannot_be_asked_about_at_once_is_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded = Crowded(monkeypatch, refusals=3)
+    assert system.start_time(os.getpid())
+    assert crowded.refusals < 0
+
+
+def test_who_cannot_be_asked_about_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    me = Process.me()
+    Crowded(monkeypatch, refusals=math.inf)
+    monkeypatch.setattr(system, "ASK_SECONDS_MAX", 0.01)
+    for ask in (me.alive, lambda: system.children(me.pid), lambda: system.members([me.pid])):
+        with pytest.raises(BlockingIOError):
+            ask()
+
+
+def test_who_may_not_be_asked_about_is_not_taken_for_dead(mac: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a sandbox of macOS, in which `ps` may not be executed."""
+    me = Process.me()
+    monkeypatch.setenv("PATH", str(mac))
+    monkeypatch.setattr(system, "SYSTEM_PATHS", ())
+    for name in ("ps", "ioreg"):
+        (mac / name).write_text("#!/bin/sh\n")
+        (mac / name).chmod(0o600)
+    with pytest.raises(PermissionError):
+        me.alive()
+    assert system.place(mac).startswith(f"{os.uname().nodename}:")
+
+
+def test_a_program_that_hangs_has_said_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system, "ASK_SECONDS_MAX", 0.05)
+    with pytest.raises(TimeoutError, match="`sleep` has not answered"):
+        system._ask("sleep", "60")
+    assert system._ask("no-such-program") == (0, "")
 
 
 def test_a_process_with_very_many_children_is_known_with_all_of_them() -> None:

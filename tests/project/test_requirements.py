@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import venv
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,24 @@ def test_an_installation_is_repeated_only_when_what_asked_for_it_has_changed(
     assert install.Stamp(tmp_path / "stamp", [asked]).is_current()
     asked.write_text("two\n")
     assert not install.Stamp(tmp_path / "stamp", [asked]).is_current()
+
+
+@pytest.mark.parametrize("left", ["nothing", "no pip yet", "a Python that is gone"])
+def test_an_environment_is_there_whatever_was_left_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    python = tmp_path / "bin" / "python"
+    monkeypatch.setattr(install, "VENV", tmp_path)
+    monkeypatch.setattr(install, "PYTHON", python)
+    if left != "nothing":
+        venv.create(tmp_path, symlinks=True)
+    if left == "a Python that is gone":
+        for link in python.parent.glob("python*"):
+            link.unlink()
+            link.symlink_to("/nowhere/python3.9")
+    assert not install.has_pip()
+    install.make_environment()
+    assert install.has_pip()
 
 
 MISSING = install.DebianPackage("surely-missing", "a-command-that-nobody-has", ["one.service"])

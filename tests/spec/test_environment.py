@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from outlast.errors import UsageError
 from outlast.spec.environment import parse_env
-from outlast.spec.machine import check_machine, parse_count
+from outlast.spec.machine import parse_count, parse_gpus
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_any_text_is_a_variable_or_a_usage_error(text: str) -> None:
         assert f"{name}={value}" == text
 
 
-def test_a_machine_has_at_least_one_processor_and_no_less_than_no_card() -> None:
-    assert check_machine(4, 0).cpus == 4
-    for cpus, gpus in ((0, 0), (-1, 0), (1, -1), (5000, 0), (1, 65)):
+def test_a_machine_has_no_less_than_no_card_and_no_more_than_fit_into_one() -> None:
+    assert parse_gpus("0") == (0, "")
+    for text in ("-1", "65", "0xL4", "65xL4"):
         with pytest.raises(UsageError, match="between"):
-            check_machine(cpus, gpus)
+            parse_gpus(text)
 
 
 @pytest.mark.parametrize("text", ["", "a", "1.5", "-1", "½", "٣", "0", "99999", "1" * 400])

@@ -12,7 +12,7 @@ from outlast.errors import Damaged
 from outlast.folder.folder import Folder
 from outlast.folder.layout import SweepKeys
 from outlast.folder.records import LaunchRecord, SweepLaunch
-from outlast.folder.sweep import SweepFolder, decode_rows, encode_rows
+from outlast.folder.sweep import SweepFolder, decode_rows, encode_row
 from outlast.folder.sweep_records import CellClaim, Grid, Row, Source, as_text
 from outlast.results.sweep import Cell, best_of, counts_words, names_of, ranked, see, table
 from outlast.spec.spec import Machine, Provenance, Spec, Sweep, Target, TargetKind
@@ -152,7 +152,7 @@ def test_names_come_in_the_order_in_which_they_are_met() -> None:
 
 def test_rows_are_read_as_they_were_written_and_fields_of_later_versions_are_passed_over() -> None:
     rows = [row(1, metrics={"z": 1.0, "a": 2.0}, reason="a\u2028b\nc"), row(2, "early", usd=0.5)]
-    data = encode_rows(rows)
+    data = b"".join(map(encode_row, rows))
     assert decode_rows(data, "k") == rows
     assert list(decode_rows(data, "k")[0].metrics) == ["z", "a"]
     assert decode_rows(b'{"cell":3,"state":"failed","launch":1,"later":[1]}\n', "k") == [row(3, "failed", launch=1)]

@@ -71,11 +71,13 @@ class Changed(Exception):
 
 
 class OneName(OutlastError):
-    """This computer's file system takes two names of what is put in place for one, as a Mac's does that differ by case."""
+    """This computer's file system takes two names of what is put in place for one, as a Mac's does that differ by case; or, if not `taken`,
+    has no such name."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, taken: bool = True) -> None:
+        why = "takes two names of the checkpoint for one" if taken else "has no such name"
         super().__init__(
-            f"`{path}` is there already: this machine's file system takes two names of the checkpoint for one"
+            f"`{path}` {'is there already' if taken else 'cannot be made'}: this machine's file system {why}"
         )
 
 
@@ -124,7 +126,7 @@ class Child(Protocol):
         ...
 
     def restore(self, path: str, mode: int, chunks: Iterable[bytes]) -> None:
-        """Puts one file of the checkpoint in place. `OneName`: in the place of another one."""
+        """Puts one file of the checkpoint in place. `OneName`: in the place of another one, or under no name."""
         ...
 
     def start(self, start: Start) -> None:

@@ -15,7 +15,7 @@ from outlast.bundle.listing import EMPTY_SHA256, MODES, File, directories_of
 from outlast.bundle.record import Bundle, read_bundle
 from outlast.errors import Damaged, KeyMissing, OutlastError, UsageError
 from outlast.folder import layout
-from outlast.host.files import remove_tree
+from outlast.host.files import NO_NAME, remove_tree
 from outlast.store.store import Store
 
 HELD_BYTES_MAX = 1 << 20
@@ -180,23 +180,31 @@ def not_as_written(key: str, path: bytes) -> Damaged:
 def _make(path: bytes) -> None:
     try:
         os.mkdir(path, 0o755)
-    except FileExistsError:
-        raise _one_name(path) from None
+    except OSError as error:
+        raise _no_place(error, path) from None
 
 
 def _create(root: bytes, file: File) -> int:
     try:
         handle = os.open(os.path.join(root, file.path), _CREATE, MODES[file.mode])
-    except FileExistsError:
-        raise _one_name(file.path) from None
+    except OSError as error:
+        raise _no_place(error, file.path) from None
     return handle
 
 
-def _one_name(path: bytes) -> OutlastError:
-    return OutlastError(
-        f"`{os.fsdecode(path)}` is there already: this file system takes two names of the bundle for one",
-        hint="rename one of the files, and submit again",
-    )
+def _no_place(error: OSError, path: bytes) -> Exception:
+    """What it means that something cannot be made there, if that is a matter of names."""
+    if isinstance(error, FileExistsError):
+        return OutlastError(
+            f"`{os.fsdecode(path)}` is there already: this file system takes two names of the bundle for one",
+            hint="rename one of the files, and submit again",
+        )
+    if error.errno in NO_NAME:
+        return OutlastError(
+            f"`{os.fsdecode(path)}` is in the bundle, and this file system has no such name",
+            hint="rename it, and submit again",
+        )
+    return error
 
 
 def _write(root: bytes, file: File, pieces: Iterator[memoryview] | Iterator[bytes] | tuple[bytes]) -> None:

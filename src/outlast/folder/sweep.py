@@ -156,12 +156,8 @@ _NAMES = frozenset(one.name for one in dataclasses.fields(Row))
 _NEEDED = _NAMES - _USUAL.keys()
 
 
-def encode_rows(rows: Iterable[Row]) -> bytes:
-    """One line of JSON each, without what is as it usually is."""
-    return b"".join(map(encode_row, rows))
-
-
 def encode_row(row: Row) -> bytes:
+    """One line of JSON, without what is as it usually is."""
     document = {
         name: value
         for name, value in plain(row).items()

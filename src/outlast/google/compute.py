@@ -40,9 +40,6 @@ class ComputeClient:
     def get_template(self, region: str, name: str) -> Document:
         return self._get(self.url("regions", region, "instanceTemplates", name))
 
-    def list_templates(self, region: str, label: str) -> Iterator[Document]:
-        return self._items(self.url("regions", region, "instanceTemplates"), filter=f"properties.labels.{label}:*")
-
     def insert_group(self, region: str, body: Mapping[str, Any], request_id: str) -> Document:
         return self._post(self.url("regions", region, "instanceGroupManagers"), body, requestId=request_id)
 

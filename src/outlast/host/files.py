@@ -36,6 +36,9 @@ NO_FILE = frozenset(
 """What opening and reading says of a name that is not there, or no regular file, or no record's size. Of a socket Linux says ENXIO, and
 others EOPNOTSUPP."""
 
+NO_NAME = frozenset((errno.EILSEQ, errno.EINVAL, errno.ENAMETOOLONG))
+"""What a file system says of a name that it cannot have: a Mac's none that is not UTF-8, that of a stick none with a colon."""
+
 
 def put(path: AnyPath, data: bytes, *, durable: bool = False) -> None:
     """In place by rename. `durable`: also after a power cut; without it, only after the death of whoever wrote."""
@@ -183,13 +186,14 @@ def _remove_below(path: str) -> None:
 
 
 def _empty(path: str, keeping: Collection[str] = ()) -> None:
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in keeping or not _is_vacant(entry):
-                    _remove_below(entry.path)
-            else:
-                os.unlink(entry.path)
+    with os.scandir(path) as found:
+        entries = list(found)  # all of them first: a Mac passes over some where others are removed meanwhile
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name not in keeping or not _is_vacant(entry):
+                _remove_below(entry.path)
+        else:
+            os.unlink(entry.path)
 
 
 def _is_vacant(entry: os.DirEntry[str]) -> bool:

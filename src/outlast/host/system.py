@@ -12,8 +12,10 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
+
+from outlast.clock import SYSTEM
 
 T = TypeVar("T")
 
@@ -33,7 +35,9 @@ F_PUNCHHOLE = 99
 """macOS, sys/fcntl.h."""
 
 MACHINE_ID = "/etc/machine-id"
+SYSTEM_PATHS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
 ASK_SECONDS_MAX = 10.0
+ROOM_SECONDS = 0.05
 
 
 @functools.cache
@@ -48,24 +52,46 @@ def _libc() -> Any:
 
 
 def _ask(*command: str) -> tuple[int, str]:
-    """(process, what it printed) of a program of the system; nothing if it cannot be asked."""
+    """(process, what it printed) of a program of the system; nothing where there is no such program.
+
+    OSError: it cannot be asked now. Silence would pass for the answer that nobody is alive.
+    """
     import subprocess
 
     # By one time zone: a laptop travels, and its processes began when they began. `sysctl` is where not every PATH leads.
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM_PATHS))
     environ = {"LC_ALL": "C", "TZ": "UTC0", "PATH": path}
     try:
-        asked = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, env=environ
+        asked = _when_there_is_room(
+            lambda: subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                env=environ,
+            )
         )
-    except OSError:
+    except FileNotFoundError:
         return 0, ""
     try:
         return asked.pid, asked.communicate(timeout=ASK_SECONDS_MAX)[0]
     except subprocess.TimeoutExpired:
         asked.kill()
-        asked.wait()
-        return 0, ""
+        asked.communicate()
+        raise TimeoutError(errno.ETIMEDOUT, f"`{command[0]}` has not answered for {ASK_SECONDS_MAX:.0f} s") from None
+
+
+def _when_there_is_room(start: Callable[[], T]) -> T:
+    """A user may have a limited number of processes: whoever ends makes room for the next one."""
+    give_up_at = SYSTEM.monotonic() + ASK_SECONDS_MAX
+    while True:
+        try:
+            return start()
+        except BlockingIOError:
+            if SYSTEM.monotonic() >= give_up_at:
+                raise
+        SYSTEM.sleep(ROOM_SECONDS)
 
 
 def _ps(whom: Sequence[str], *columns: str) -> list[list[str]]:
@@ -114,7 +140,10 @@ def _computer() -> str:
     except OSError:
         pass
     # A Mac without a fixed name is called otherwise in every network that it is in.
-    told = "" if LINUX else _ask("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")[1]
+    try:
+        told = "" if LINUX else _ask("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")[1]
+    except PermissionError:
+        told = ""  # forbidden by a sandbox, for all that share this one
     return told.partition('"IOPlatformUUID" = "')[2].partition('"')[0] or f"{name} "
 
 

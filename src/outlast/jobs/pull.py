@@ -15,6 +15,7 @@ from outlast.errors import Damaged, Denied, NotFound, OutlastError, StoreFull
 from outlast.folder.content import download_many, named, pinned, select
 from outlast.folder.publish import OUTPUT
 from outlast.folder.records import File, Head, Manifest
+from outlast.host.files import NO_NAME
 from outlast.jobs.job import Job
 from outlast.spec.names import one_spelling
 from outlast.spec.progress import OnProgress, counted, silent
@@ -72,8 +73,9 @@ def copy_matching(
         wanted = {path: file for path, file in every.items() if not pattern or _fits(path, below, pattern)}
         if wanted and own:
             _keep_out(root)
-        confused = dict(_confused(root, wanted))
-        distinct = {path: file for path, file in wanted.items() if path not in confused}
+        left_out = dict(_unnamed(root, wanted))
+        left_out.update(_confused(root, {path: file for path, file in wanted.items() if path not in left_out}))
+        distinct = {path: file for path, file in wanted.items() if path not in left_out}
         missing = {path: file for path, file in distinct.items() if not _is_there(safe_path(root, path), file)}
         pulled.skipped += len(distinct) - len(missing)
         total = 0 if below else sum(file.bytes for file in missing.values())
@@ -81,18 +83,30 @@ def copy_matching(
             _write(file, counted(chunks, "copying", total, on_progress, pulled.bytes), safe_path(root, path))
             pulled.files.append(path)
             pulled.bytes += file.bytes
-    if confused:
-        raise _taken_for_one(job.id, root, confused)
+    if left_out:
+        raise _incomplete(job.id, root, left_out)
     return list(every)
 
 
+def _unnamed(root: Path, wanted: Mapping[str, File]) -> Iterator[tuple[str, str]]:
+    """(path, why it has no place): the file system at `root` cannot have that name."""
+    for path in wanted:
+        try:
+            os.lstat(root / path)
+        except ValueError:
+            continue  # no path at all, see `safe_path`
+        except OSError as error:
+            if error.errno in NO_NAME:
+                yield path, f"has no name like `{path}`"
+
+
 def _confused(root: Path, wanted: Mapping[str, File]) -> Iterator[tuple[str, str]]:
-    """(path, another one that is the same to the file system at `root`): as few have it, it is asked by trying."""
+    """(path, why it has no place): another one is the same to the file system at `root`. As few have it, it is asked by trying."""
     first: dict[str, str] = {}
     for path, file in wanted.items():
         other = first.setdefault(one_spelling(path), path)
         if file.sha256 != wanted[other].sha256 and _is_one(safe_path(root, other), safe_path(root, path)):
-            yield path, other
+            yield path, f"takes `{path}` and `{other}` for one"
 
 
 def _is_one(target: Path, other: Path) -> bool:
@@ -106,12 +120,12 @@ def _is_one(target: Path, other: Path) -> bool:
         _discard(_partial(target))
 
 
-def _taken_for_one(id: str, root: Path, confused: Mapping[str, str]) -> OutlastError:
-    path, other = next(iter(confused.items()))
-    count = f"{len(confused)} files were" if len(confused) > 1 else f"`{path}` was"
+def _incomplete(id: str, root: Path, left_out: Mapping[str, str]) -> OutlastError:
+    path, why = next(iter(left_out.items()))
+    count = f"{len(left_out)} files were" if len(left_out) > 1 else f"`{path}` was"
     return OutlastError(
-        f"{count} not copied: the file system of `{root}` takes `{path}` and `{other}` for one; all others are there",
-        hint=f"`--to` a disk that tells upper from lower case, or `outlast pull {id} '{path}' --to` another directory",
+        f"{count} not copied: the file system of `{root}` {why}; all others are there",
+        hint=f"`outlast pull {id} '{path}' --to` another directory, or another disk",
     )
 
 

@@ -87,6 +87,8 @@ class Places:
         except (FileExistsError, NotADirectoryError):
             raise OneName(path) from None
         except OSError as error:
+            if error.errno in files.NO_NAME:
+                raise OneName(path, taken=False) from error
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 said = f"this machine's disk was full after {written:,} bytes of `{path}` were restored"
                 raise OSError(errno.ENOSPC, said) from error

@@ -11,6 +11,7 @@ from outlast.agent.child import OneName
 from outlast.folder import evaluation
 from outlast.folder.content import download, read_manifest
 from outlast.folder.folder import Folder
+from outlast.host.files import NO_NAME
 from outlast.spec.spec import Spec
 from outlast.store.store import Store
 
@@ -37,6 +38,10 @@ def furnish_trained(store: Store, spec: Spec, directory: str) -> dict[str, str]:
                     target.write(chunk)
         except (FileExistsError, NotADirectoryError):
             raise OneName(file.path) from None
+        except OSError as error:
+            if error.errno in NO_NAME:
+                raise OneName(file.path, taken=False) from error
+            raise
         os.chmod(path, READ_ONLY | (file.mode & 0o111))
     step = spec.evaluation.step
     return {

@@ -5,16 +5,11 @@ from __future__ import annotations
 from outlast.errors import UsageError
 from outlast.pattern import pattern
 from outlast.spec.names import shown
-from outlast.spec.spec import Machine
 
 CPUS_MAX = 4096
 GPUS_MAX = 64
 
 _GPUS = pattern(r"(?:(?P<count>[0-9]{1,6})[xX])?(?P<type>[A-Za-z][A-Za-z0-9-]{0,40})")
-
-
-def check_machine(cpus: int, gpus: int) -> Machine:
-    return Machine(_within("--cpus", cpus, 1, CPUS_MAX), _within("--gpus", gpus, 0, GPUS_MAX))
 
 
 def parse_count(option: str, text: str, lowest: int, highest: int) -> int:

@@ -15,9 +15,9 @@ from outlast.bundle.dataset.listing import DIRECTORY, Digest, Row
 from outlast.bundle.dataset.record import DatasetRecord, read_record, read_shards
 from outlast.bundle.listing import EXECUTABLE
 from outlast.bundle.unpack import PackGone, open_pack, write_pieces
-from outlast.errors import Damaged
+from outlast.errors import Damaged, OutlastError
 from outlast.folder import layout
-from outlast.host.files import remove_tree
+from outlast.host.files import NO_NAME, remove_tree
 from outlast.spec.durable import make_durable
 from outlast.store.store import Store
 
@@ -104,16 +104,16 @@ class Directories:
         for count in range(same + 1, len(wanted) + 1):
             try:
                 os.mkdir(os.path.join(self._root, *wanted[:count]), 0o700)
-            except FileExistsError:
-                raise _one_name(b"/".join(wanted[:count])) from None
+            except OSError as error:
+                raise _no_place(error, b"/".join(wanted[:count])) from None
         self._current = wanted
 
 
 def _create(root: bytes, row: Row) -> None:
     try:
         os.close(os.open(os.path.join(root, row.path), _CREATE, FILLED_MODE))
-    except FileExistsError:
-        raise _one_name(row.path) from None
+    except OSError as error:
+        raise _no_place(error, row.path) from None
 
 
 def _by_pack(rows: list[Row]) -> dict[str, list[Wanted]]:
@@ -170,11 +170,19 @@ def _sync(path: bytes) -> None:
         os.close(handle)
 
 
-def _one_name(path: bytes) -> Damaged:
-    return Damaged(
-        f"`{os.fsdecode(path)}` is there already: this file system takes two names of the dataset for one, or it is damaged",
-        hint="rename one of the files, and push again",
-    )
+def _no_place(error: OSError, path: bytes) -> Exception:
+    """What it means that something cannot be made there, if that is a matter of names."""
+    if isinstance(error, FileExistsError):
+        return Damaged(
+            f"`{os.fsdecode(path)}` is there already: this file system takes two names of the dataset for one, or it is damaged",
+            hint="rename one of the files, and push again",
+        )
+    if error.errno in NO_NAME:
+        return OutlastError(
+            f"`{os.fsdecode(path)}` is in the dataset, and this file system has no such name",
+            hint="rename it, and push again",
+        )
+    return error
 
 
 def _damaged(record: DatasetRecord, what: str) -> Damaged:
