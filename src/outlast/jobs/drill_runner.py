@@ -103,6 +103,7 @@ class _Run:
             self._note_writes()
             if head.state.final:
                 self.story.status = look(self.world, self.job)
+                self._note_sizes()
                 self.story.missed = self.kills[min(self.kills)] if self.kills else None
                 self.runner.on_progress("comparing", 0, 0)
                 return self.story
@@ -177,6 +178,12 @@ class _Run:
                 self.progress.write((path, digest), now)
         if self.reference is not None:
             self.story.torn = self.story.torn or self.watch.torn
+
+    def _note_sizes(self) -> None:
+        """Not every save was committed: those between two commits were whole too."""
+        for path, sizes in self.watch.replaced.items() if self.watch is not None else ():
+            if path in self.story.sizes:
+                self.story.sizes[path] |= sizes
 
     def _begin_watch(self) -> None:
         """When the trainer was started, and not before: what is restored is not written by it."""
