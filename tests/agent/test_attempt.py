@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from outlast.agent.child import Reason
 from outlast.agent.standing import OFFLINE_SECONDS_MAX
 from outlast.errors import StoreUnavailable
+from outlast.folder import life
+from outlast.folder.fence import Claim, Fence, Memory, Place
+from outlast.folder.layout import JobKeys
 from outlast.folder.records import Cause, Request, State, Worker, WorkerExit
 from outlast.spec.spec import Machine, Rented
 from outlast.store.memory import MemoryStore
 from outlast.store.store import Stored
-from tests.agent.by_hand import BUNDLE, Job, Trainer
+from tests.agent.by_hand import BUNDLE, LAUNCH, Job, Trainer
 from tests.sweep_search.parts import STEPS, HandClock
 
 OTHER = "c" * 64
@@ -130,6 +134,28 @@ def test_a_computer_of_ones_own_trains_on_without_its_home_and_commits_when_that
     assert (job.head.state, job.head.attempt, job.head.checkpoints[-1].step) == (State.SUCCEEDED, 1, STEPS)
 
 
+class HeadAway(Away):
+    """Takes everything but a new head."""
+
+    def get(self, key: str) -> Stored:
+        return MemoryStore.get(self, key)
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        put = super().put if key.endswith("head.json") else partial(MemoryStore.put, self)
+        return put(key, data, if_generation=if_generation)
+
+
+def test_a_checkpoint_that_head_could_not_name_in_time_is_named_when_the_trainer_has_ended() -> None:
+    clock = HandClock()
+    store = HeadAway(clock)
+    job = Job(store)
+    job.clock = clock
+    trainer = Trainer(job, save_steps=100)
+    trainer.at_step[99] = lambda: store.go(60.0)
+    assert job.serve(trainer)
+    assert (job.head.state, [one.step for one in job.head.checkpoints]) == (State.SUCCEEDED, [100])
+
+
 @pytest.mark.parametrize("noticed", [False, True])
 def test_silence_and_a_notice_after_the_end_of_a_script_that_failed_are_not_why_it_ended(noticed: bool) -> None:
     job, store = reachable()
@@ -146,6 +172,37 @@ def test_silence_and_a_notice_after_the_end_of_a_script_that_failed_are_not_why_
 
 
 # Other ranks.
+
+
+class Owned(MemoryStore):
+    """The home of a job whose rank 0 runs the attempt as soon as all have joined, and ends it when rank 1 has."""
+
+    job: Job
+    claim: Claim
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        generation = super().put(key, data, if_generation=if_generation)
+        keys = JobKeys("job")
+        changes = {
+            keys.worker(1, 1): lambda head: life.running(head, self.job.clock.at),
+            keys.exit(1, 1): lambda head: life.final(head, State.SUCCEEDED, self.job.clock.at),
+        }
+        if key in changes:
+            folder = self.job.folder
+            folder.amend(folder.read_head(), self.claim.nonce, changes[key], key)
+        return generation
+
+
+def test_what_another_rank_than_the_first_has_saved_is_not_committed() -> None:
+    store = Owned()
+    store.job = job = Job(store, workers=2)
+    place = Place(LAUNCH, 0, 2, "m0", math.inf)
+    claim = Fence(job.folder, place, Memory("m0"), lambda memory: None).pass_(survivor=False)
+    assert isinstance(claim, Claim)
+    store.claim = claim
+    assert job.serve(Trainer(job, save_steps=16), rank=1)
+    assert (job.head.state, job.head.checkpoints) == (State.SUCCEEDED, ())
+    assert job.keys(job.folder.keys.checkpoints) == job.keys(job.folder.keys.parts(1)) == set()
 
 
 @pytest.mark.parametrize(("code", "state"), [(0, State.SUCCEEDED), (1, State.FAILED), (3, State.FAILED)])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from outlast.jobs.drill_progress import Progress
+from dataclasses import replace
+
+from outlast.folder.life import BARREN_MAX
+from outlast.jobs.drill_progress import Progress, got_on
 from tests.drill.test_evidence import attempt, commit, seen, story
 
 SAVES = seen(1, *(("last", f"sha{n}", 10.0 * n) for n in range(1, 5)))
@@ -52,3 +55,11 @@ def test_where_the_library_saves_its_steps_say_how_far_it_is() -> None:
     progress.begin(200.0)
     progress.restore(25, (), 200.0)
     assert progress.seconds(200.0) == 20.0
+
+
+def test_a_job_that_makes_no_progress_is_let_save_before_it_is_killed_again_and_so_never_given_up() -> None:
+    head = story(attempt(), attempt(2)).head
+    assert got_on(replace(head, barren=0), 2), "one attempt may be killed while it starts"
+    assert not got_on(replace(head, barren=BARREN_MAX - 2), 2)
+    saved = {**head.attempts, "2": replace(head.attempts["2"], committed_step=3)}
+    assert got_on(replace(head, barren=BARREN_MAX - 2, attempts=saved), 2)

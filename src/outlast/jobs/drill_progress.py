@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from outlast.folder.records import Head
 from outlast.jobs.drill_story import Story
 
 Mark = tuple[str, str]
 """A file as the script wrote it: its path and its digest."""
+
+
+BARREN_PATIENCE = 2
+"""So many attempts in a row may be killed before they have saved anything."""
+
+
+def got_on(head: Head, attempt: int) -> bool:
+    """It, or those before it: a job whose attempts are all killed while they start is given up for making no progress."""
+    return head.barren < BARREN_PATIENCE or head.attempts[str(attempt)].committed_step is not None
 
 
 class Progress:

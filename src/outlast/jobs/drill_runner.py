@@ -14,7 +14,7 @@ from outlast.folder.records import Checkpoint, Head
 from outlast.host.machine_dir import MachineDir
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_plan import Kill, Kind, Plan
-from outlast.jobs.drill_progress import Progress
+from outlast.jobs.drill_progress import Progress, got_on
 from outlast.jobs.drill_story import Commit, Killed, Seen, Story
 from outlast.jobs.drill_verdict import counted
 from outlast.jobs.drill_watch import Watch, checkpoint_directory
@@ -41,8 +41,6 @@ NOTICE_SECONDS = 30.0
 STOP_SECONDS = 5.0
 
 UNHURRIED = 1.0
-BARREN_PATIENCE = 2
-"""So many attempts in a row may be killed before they have saved anything."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ class _Run:
     def _due(self, kill: Kill, head: Head) -> bool:
         if kill.pause:
             return self._is_paused(kill, head)
-        if len(self.story.commits) < self._commits_first() or not self._got_on(head) or not self._is_time(kill):
+        if len(self.story.commits) < self._commits_first() or not got_on(head, self.attempt) or not self._is_time(kill):
             return False
         return self.writing if kill.kind is Kind.SAVING else True
 
@@ -210,10 +208,6 @@ class _Run:
         """Two, where there are enough: whether a script that was restored begins again at zero shows behind the second one."""
         enough = self.reference is not None and len(self.reference.commits) > 3
         return 2 if enough and self.hurry == UNHURRIED else 1
-
-    def _got_on(self, head: Head) -> bool:
-        """Or the attempts before it have: a job whose attempts are all killed while they start is given up for making no progress."""
-        return head.barren < BARREN_PATIENCE or head.attempts[str(self.attempt)].committed_step is not None
 
     def _is_time(self, kill: Kill) -> bool:
         if self.progress is None or self.reference is None:
