@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -54,6 +55,45 @@ def test_what_a_dead_machine_sent_and_never_committed_goes_with_the_next_commit(
     job.serve(Trainer(job, save_steps=16))
     assert job.head.attempt == 2
     assert job.keys(job.folder.keys.parts(1)) == set()
+
+
+def test_a_damaged_manifest_among_those_that_are_kept_ends_no_training_and_takes_no_parts_with_it() -> None:
+    job = Job()
+    dead = Trainer(job, save_steps=16)
+    dead.at_step[60] = lambda: _die(job)
+    with pytest.raises(_Died):
+        job.serve(dead)
+    oldest = job.head.checkpoints[0].name
+    job.store.delete(job.folder.keys.manifest(oldest))
+    job.store.put(job.folder.keys.manifest(oldest), b"{}", if_generation=0)
+    job.serve(Trainer(job, save_steps=16))
+    assert job.head.state is State.SUCCEEDED
+    for checkpoint in job.head.checkpoints:
+        assert all(
+            part.key in job.keys("") for file in job.folder.read_manifest(checkpoint.name).files for part in file.parts
+        )
+
+
+@pytest.mark.parametrize(
+    ("adopted", "continued", "told"), [(False, False, True), (True, False, False), (True, True, True)]
+)
+def test_a_script_is_told_to_resume_where_it_goes_on_and_not_where_it_begins_with_the_weights_of_another_job(
+    adopted: bool, continued: bool, told: bool
+) -> None:
+    job = Job()
+    dead = Trainer(job, save_steps=16)
+    dead.at_step[20] = lambda: _die(job)
+    with pytest.raises(_Died):
+        job.serve(dead)
+    spec = replace(job.folder.read_spec(), args=("--lr", "1"), resume_args=("--resume", "last"))
+    job.store.delete(job.folder.keys.spec)
+    job.folder.create(job.folder.keys.spec, spec)
+    at = job.folder.read_head()
+    checkpoints = tuple(replace(one, adopted=adopted, continued=continued) for one in at.head.checkpoints)
+    job.folder.swap(at, replace(at.head, checkpoints=checkpoints), "adopted")
+    trainer = Trainer(job)
+    job.serve(trainer)
+    assert trainer.args == ({"lr": "1", "resume": "last"} if told else {"lr": "1"})
 
 
 class _Died(BaseException):
@@ -194,13 +234,17 @@ class Owned(MemoryStore):
 
 
 def test_what_another_rank_than_the_first_has_saved_is_not_committed() -> None:
-    store = Owned()
+    clock = HandClock()
+    store = Owned(clock=clock)
     store.job = job = Job(store, workers=2)
+    job.clock = clock
     place = Place(LAUNCH, 0, 2, "m0", math.inf)
     claim = Fence(job.folder, place, Memory("m0"), lambda memory: None).pass_(survivor=False)
     assert isinstance(claim, Claim)
     store.claim = claim
-    assert job.serve(Trainer(job, save_steps=16), rank=1)
+    trainer = Trainer(job, save_steps=16)
+    assert job.serve(trainer, rank=1)
+    assert (trainer.step(), trainer.told) == (STEPS, [])
     assert (job.head.state, job.head.checkpoints) == (State.SUCCEEDED, ())
     assert job.keys(job.folder.keys.checkpoints) == job.keys(job.folder.keys.parts(1)) == set()
 
