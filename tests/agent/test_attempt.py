@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from outlast.agent.child import Reason
 from outlast.agent.standing import OFFLINE_SECONDS_MAX
 from outlast.errors import StoreUnavailable
+from outlast.folder import life
+from outlast.folder.fence import Claim, Fence, Memory, Place
+from outlast.folder.layout import JobKeys
 from outlast.folder.records import Cause, Request, State, Worker, WorkerExit
 from outlast.spec.spec import Machine, Rented
 from outlast.store.memory import MemoryStore
 from outlast.store.store import Stored
-from tests.agent.by_hand import BUNDLE, Job, Trainer
+from tests.agent.by_hand import BUNDLE, LAUNCH, Job, Trainer
 from tests.sweep_search.parts import STEPS, HandClock
 
 OTHER = "c" * 64
@@ -50,6 +55,45 @@ def test_what_a_dead_machine_sent_and_never_committed_goes_with_the_next_commit(
     job.serve(Trainer(job, save_steps=16))
     assert job.head.attempt == 2
     assert job.keys(job.folder.keys.parts(1)) == set()
+
+
+def test_a_damaged_manifest_among_those_that_are_kept_ends_no_training_and_takes_no_parts_with_it() -> None:
+    job = Job()
+    dead = Trainer(job, save_steps=16)
+    dead.at_step[60] = lambda: _die(job)
+    with pytest.raises(_Died):
+        job.serve(dead)
+    oldest = job.head.checkpoints[0].name
+    job.store.delete(job.folder.keys.manifest(oldest))
+    job.store.put(job.folder.keys.manifest(oldest), b"{}", if_generation=0)
+    job.serve(Trainer(job, save_steps=16))
+    assert job.head.state is State.SUCCEEDED
+    for checkpoint in job.head.checkpoints:
+        assert all(
+            part.key in job.keys("") for file in job.folder.read_manifest(checkpoint.name).files for part in file.parts
+        )
+
+
+@pytest.mark.parametrize(
+    ("adopted", "continued", "told"), [(False, False, True), (True, False, False), (True, True, True)]
+)
+def test_a_script_is_told_to_resume_where_it_goes_on_and_not_where_it_begins_with_the_weights_of_another_job(
+    adopted: bool, continued: bool, told: bool
+) -> None:
+    job = Job()
+    dead = Trainer(job, save_steps=16)
+    dead.at_step[20] = lambda: _die(job)
+    with pytest.raises(_Died):
+        job.serve(dead)
+    spec = replace(job.folder.read_spec(), args=("--lr", "1"), resume_args=("--resume", "last"))
+    job.store.delete(job.folder.keys.spec)
+    job.folder.create(job.folder.keys.spec, spec)
+    at = job.folder.read_head()
+    checkpoints = tuple(replace(one, adopted=adopted, continued=continued) for one in at.head.checkpoints)
+    job.folder.swap(at, replace(at.head, checkpoints=checkpoints), "adopted")
+    trainer = Trainer(job)
+    job.serve(trainer)
+    assert trainer.args == ({"lr": "1", "resume": "last"} if told else {"lr": "1"})
 
 
 class _Died(BaseException):
@@ -130,6 +174,28 @@ def test_a_computer_of_ones_own_trains_on_without_its_home_and_commits_when_that
     assert (job.head.state, job.head.attempt, job.head.checkpoints[-1].step) == (State.SUCCEEDED, 1, STEPS)
 
 
+class HeadAway(Away):
+    """Takes everything but a new head."""
+
+    def get(self, key: str) -> Stored:
+        return MemoryStore.get(self, key)
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        put = super().put if key.endswith("head.json") else partial(MemoryStore.put, self)
+        return put(key, data, if_generation=if_generation)
+
+
+def test_a_checkpoint_that_head_could_not_name_in_time_is_named_when_the_trainer_has_ended() -> None:
+    clock = HandClock()
+    store = HeadAway(clock)
+    job = Job(store)
+    job.clock = clock
+    trainer = Trainer(job, save_steps=100)
+    trainer.at_step[99] = lambda: store.go(60.0)
+    assert job.serve(trainer)
+    assert (job.head.state, [one.step for one in job.head.checkpoints]) == (State.SUCCEEDED, [100])
+
+
 @pytest.mark.parametrize("noticed", [False, True])
 def test_silence_and_a_notice_after_the_end_of_a_script_that_failed_are_not_why_it_ended(noticed: bool) -> None:
     job, store = reachable()
@@ -146,6 +212,41 @@ def test_silence_and_a_notice_after_the_end_of_a_script_that_failed_are_not_why_
 
 
 # Other ranks.
+
+
+class Owned(MemoryStore):
+    """The home of a job whose rank 0 runs the attempt as soon as all have joined, and ends it when rank 1 has."""
+
+    job: Job
+    claim: Claim
+
+    def put(self, key: str, data: bytes, *, if_generation: int | None = None) -> int:
+        generation = super().put(key, data, if_generation=if_generation)
+        keys = JobKeys("job")
+        changes = {
+            keys.worker(1, 1): lambda head: life.running(head, self.job.clock.at),
+            keys.exit(1, 1): lambda head: life.final(head, State.SUCCEEDED, self.job.clock.at),
+        }
+        if key in changes:
+            folder = self.job.folder
+            folder.amend(folder.read_head(), self.claim.nonce, changes[key], key)
+        return generation
+
+
+def test_what_another_rank_than_the_first_has_saved_is_not_committed() -> None:
+    clock = HandClock()
+    store = Owned(clock=clock)
+    store.job = job = Job(store, workers=2)
+    job.clock = clock
+    place = Place(LAUNCH, 0, 2, "m0", math.inf)
+    claim = Fence(job.folder, place, Memory("m0"), lambda memory: None).pass_(survivor=False)
+    assert isinstance(claim, Claim)
+    store.claim = claim
+    trainer = Trainer(job, save_steps=16)
+    assert job.serve(trainer, rank=1)
+    assert (trainer.step(), trainer.told) == (STEPS, [])
+    assert (job.head.state, job.head.checkpoints) == (State.SUCCEEDED, ())
+    assert job.keys(job.folder.keys.checkpoints) == job.keys(job.folder.keys.parts(1)) == set()
 
 
 @pytest.mark.parametrize(("code", "state"), [(0, State.SUCCEEDED), (1, State.FAILED), (3, State.FAILED)])

@@ -93,7 +93,8 @@ def test_silence_is_measured_against_the_longest_gap_and_never_under_half_an_hou
 def test_a_script_that_never_says_anything_is_not_called_stalled() -> None:
     trainer = Trainer()
     watch = vigil(trainer)
-    watch.look(1e6, FAR)
+    for now in (0.0, 1e6):
+        watch.look(now, FAR)
     assert not watch.stalled
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from outlast.errors import OutlastError
 from outlast.folder.records import Checkpoint, Head
 from outlast.jobs import drill_runner
-from outlast.jobs.drill import drill
+from outlast.jobs.drill import Compared, drill, prepare
 from outlast.jobs.drill_plan import TooShort
+from outlast.jobs.drill_story import Story
 from outlast.jobs.drill_verdict import DrillResult, Wrong
 from outlast.jobs.world import World
 from tests.drill.asking import SCRIPTS, asked_for, unmodified
@@ -50,6 +52,14 @@ def test_a_script_that_ignores_its_checkpoint_is_refused_although_its_result_is_
     assert wrongs(result) == {Wrong.BEGAN_AT_ZERO}
     assert result.identical
     assert "began at zero although a checkpoint was there" in result.problems[0].words
+
+
+def test_a_script_that_ignores_its_checkpoint_is_refused_although_each_of_its_saves_holds_another_time(
+    world: World,
+) -> None:
+    """Whoever leaves out what holds a time, as a drill says, is not told that all is well."""
+    result = drilled(world, "tells_the_time.py", args=("--blind",), kills=1, ignore=("last.json",))
+    assert wrongs(result) == {Wrong.BEGAN_AT_ZERO}
 
 
 def test_a_script_that_writes_in_place_is_caught_with_a_torn_file(world: World, kept: Path) -> None:
@@ -104,6 +114,23 @@ def test_too_short_a_training_is_no_proof(world: World, name: str) -> None:
     assert caught.value.exit_code == 2
     assert caught.value.hint
     assert not list((world.user_dir / "drills").glob(f"{name.removesuffix('.py').replace('_', '-')}-*"))
+
+
+def test_a_training_that_is_faster_than_its_reference_was_is_not_too_short(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference ran on a busy computer: all that happened to it took three times as long."""
+    prepared = prepare(
+        world, unmodified(SCRIPTS / "tells_the_time.py", resume_args=RESUMES), compared=Compared(ignore=("last.json",))
+    )
+    reference = prepared.reference
+    reference.seen[:] = [replace(seen, seconds=3 * seen.seconds) for seen in reference.seen]
+    reference.commits[:] = [replace(commit, seconds=3 * commit.seconds) for commit in reference.commits]
+    seconds = 3 * reference.seconds
+    monkeypatch.setattr(Story, "seconds", property(lambda story: seconds))
+    result = prepared.kill(1, 1)
+    assert result.survived
+    prepared.remove()
 
 
 def test_a_script_that_fails_without_a_kill_is_not_drilled(world: World) -> None:

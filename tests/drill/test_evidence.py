@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from outlast.folder.records import Attempt, Cause, Head, State
+from outlast.jobs.drill import ALL_TO_THE_BIT, Prepared
 from outlast.jobs.drill_evidence import problems_of
-from outlast.jobs.drill_plan import Kill, Kind
+from outlast.jobs.drill_plan import Kill, Kind, Plan, TooShort
 from outlast.jobs.drill_story import Commit, Killed, Seen, Story
 from outlast.jobs.drill_verdict import Wrong
 from outlast.jobs.drill_watch import Torn
@@ -134,6 +138,25 @@ def test_with_the_library_the_steps_themselves_say_where_an_attempt_began() -> N
     assert wrongs(story(attempt(), attempt(20), commits=commits, by_library=True)) == []
 
 
+def test_an_attempt_whose_saves_are_never_the_same_began_at_zero_if_it_saves_as_often_as_the_whole_training() -> None:
+    sizes = {"last": {9}}
+    stamped = [("last", f"at{n}", float(n)) for n in range(1, 6)]
+    reference = story(attempt(), seen=seen(1, *stamped), sizes=sizes)
+    before = [commit(1, 1), commit(1, 2), commit(1, 3)]
+    restored = ("last", "other3", 0.0)
+    again = seen(2, restored, *(("last", f"other{n}", float(n)) for n in range(4, 9)))
+    blind = story(attempt(), attempt(3), commits=before, seen=again)
+    assert wrongs(blind, reference) == [Wrong.BEGAN_AT_ZERO]
+    assert "as often as the uninterrupted training" in problems_of(reference, blind, 30.0)[0].words
+    gone_on = seen(2, restored, *(("last", f"other{n}", float(n)) for n in range(4, 6)))
+    assert wrongs(story(attempt(), attempt(3), commits=before, seen=gone_on), reference) == []
+    one_save = story(attempt(), attempt(1), commits=before[:1], seen=again)
+    assert wrongs(one_save, reference) == []
+    killed = [Killed(Kill(2, Kind.SAVING), None, 1.0, 0.0)]
+    hunted = story(attempt(), attempt(3), commits=before, seen=again, killed=killed)
+    assert wrongs(hunted, reference) == []
+
+
 def test_a_torn_file_is_reported_with_its_size() -> None:
     told = story(attempt(), torn=Torn("last.pt", 100, 250))
     (problem,) = problems_of(REFERENCE, told, 30.0)
@@ -163,3 +186,46 @@ def test_a_job_that_did_not_succeed_is_reported_with_its_attempt_and_reason() ->
     assert problem.wrong is Wrong.FAILED
     assert "attempt 2, which began with the checkpoint of step 40, failed: the trainer exited with 1" in problem.words
     assert "--attempt 2" in problem.hint
+
+
+class Runs:
+    """A runner whose jobs have happened already."""
+
+    notice_seconds = 30.0
+
+    def __init__(self, *stories: Story) -> None:
+        self.stories = [*stories]
+        self.hurries: list[float] = []
+        self.said: list[str] = []
+
+    def run(self, *given: Any, hurry: float = 1.0) -> Story:
+        self.hurries.append(hurry)
+        return self.stories.pop(0)
+
+    def report(self, line: str) -> None:
+        self.said.append(line)
+
+
+def prepared(runs: Runs) -> Prepared:
+    return Prepared(cast(Any, runs), Path("drills/x"), REFERENCE, None, ALL_TO_THE_BIT)
+
+
+MISSED = Kill(2, Kind.SUDDEN)
+
+
+def test_a_training_that_ended_before_its_kills_is_killed_once_more_and_sooner() -> None:
+    runs = Runs(story(attempt(), missed=MISSED), story(attempt(), attempt(3)))
+    assert prepared(runs)._run(Plan()).missed is None
+    assert runs.hurries[0] < runs.hurries[1]
+    assert "before kill 2 (without notice) was made: once more" in runs.said[0]
+
+
+def test_one_that_ends_before_its_kills_twice_is_too_short() -> None:
+    runs = Runs(story(attempt(), missed=MISSED), story(attempt(), missed=MISSED))
+    with pytest.raises(TooShort, match=r"ended before kill 2 \(without notice\)"):
+        prepared(runs)._run(Plan())
+
+
+def test_what_a_script_was_seen_to_do_wrong_is_said_although_it_ended_before_its_kills() -> None:
+    torn = story(attempt(), missed=MISSED, torn=Torn("last.pt", 100, 250))
+    assert prepared(Runs(torn))._run(Plan()) is torn

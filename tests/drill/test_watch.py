@@ -109,3 +109,23 @@ def test_a_file_whose_length_varies_is_not_torn_because_it_is_shorter(tmp_path: 
 def test_checkpoints_lie_in_the_working_directory_or_where_the_library_keeps_them(tmp_path: Path) -> None:
     assert checkpoint_directory(tmp_path, "own/checkpoints") == tmp_path / "work/own/checkpoints"
     assert checkpoint_directory(tmp_path, "") == tmp_path / "run/checkpoint"
+
+
+def test_a_file_that_gave_way_to_another_one_was_whole_whatever_its_size(tmp_path: Path) -> None:
+    """Of a script that counts to ten the first saves are shorter, and perhaps none of them was committed."""
+    watch = Watch(tmp_path, {})
+    for number in (8, 16, 24):
+        (tmp_path / "new").write_text(f"{number}\n")
+        os.replace(tmp_path / "new", tmp_path / "count")
+        watch.written()
+    assert watch.replaced["count"] == {2, 3}
+
+
+def test_a_file_that_is_written_on_was_not_whole(tmp_path: Path) -> None:
+    watch = Watch(tmp_path, {})
+    with open(tmp_path / "count", "w") as file:
+        for _ in range(3):
+            file.write("half")
+            file.flush()
+            watch.written()
+    assert watch.replaced == {}

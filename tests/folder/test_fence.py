@@ -206,3 +206,40 @@ def test_the_answer_to_our_own_final_swap_may_be_lost(folder: Folder) -> None:
     assert folder.read_head().head.state is State.SUCCEEDED
     with pytest.raises(Fenced):
         folder.amend(claim.at, claim.nonce, lambda head: head, "other")
+
+
+def restarted(fence: Fence) -> Fence:
+    """The same machine, whose agent was killed and started again."""
+    return Fence(fence.folder, fence.place, Memory.decode(fence.memory.encode()), lambda memory: None)
+
+
+def test_a_replaced_machine_whose_agent_was_restarted_takes_no_slot_from_its_replacement(folder: Folder) -> None:
+    first = machine(folder, "m0", rank=0, workers=2)
+    claimed(first.pass_(survivor=False))
+    replacement = machine(folder, "m0b", rank=0, workers=2)
+    claimed(replacement.pass_(survivor=False))
+    claimed(machine(folder, "m1", rank=1, workers=2).pass_(survivor=False))
+    claimed(machine(folder, "m1b", rank=1, workers=2).pass_(survivor=False))
+    assert restarted(first).pass_(survivor=False) is Leave.OFF
+    assert claimed(replacement.pass_(survivor=True)).attempt == 3
+
+
+def test_a_machine_whose_swap_may_be_on_its_way_joins_nothing_and_begins_by_the_same_nonce(folder: Folder) -> None:
+    claimed(machine(folder, "m1", rank=1, workers=2).pass_(survivor=False))
+    memory = Memory("m0", attempt=2, nonce="sent")
+    late = Fence(folder, Place("aa", 0, 2, "m0", math.inf), memory, lambda memory: None)
+    claim = claimed(late.pass_(survivor=False))
+    assert (claim.attempt, claim.nonce) == (2, "sent")
+
+
+def test_why_a_trainer_was_ended_is_forgotten_with_its_attempt(folder: Folder) -> None:
+    """Or the next one's own failure would be told as the stall of the one before."""
+    fence = machine(folder, "m1")
+    claim = claimed(fence.pass_(survivor=False))
+    fence.remember_ending("stalled")
+    assert claimed(restarted(fence).pass_(survivor=False)).attempt == 1
+    assert restarted(fence).memory.ending == "stalled"
+    ended = life.with_end(claim.at.head.attempts["1"], Cause.STALLED, 2.0)
+    folder.amend(claim.at, claim.nonce, lambda head: life.ended(head, 1, ended), "end")
+    assert claimed(fence.pass_(survivor=False)).attempt == 2
+    assert fence.memory.ending == ""

@@ -17,6 +17,7 @@ from outlast.errors import NotFound, UsageError
 from outlast.jobs.asked import Asked
 from outlast.jobs.job_names import read_names
 from outlast.jobs.list import list_jobs
+from outlast.jobs.submit import submit
 from outlast.jobs.world import system_world
 from outlast.store.directory import DirectoryStore
 
@@ -141,6 +142,15 @@ def test_the_same_id_again_is_the_same_job_and_an_ended_one_is_not_begun_anew() 
     job.wait()
     with pytest.raises(UsageError, match="already"):
         outlast.submit("train.py", job_id="one")
+
+
+def test_a_job_that_is_submitted_again_while_it_runs_is_still_asked_for_what_it_was(tmp_path: Path) -> None:
+    (tmp_path / "work" / "long.py").write_text("import time\nwhile True:\n    time.sleep(0.1)\n")
+    first = submit(system_world(), Asked(target="long.py", args=("--lr", "1"), job_id="one"))
+    second = submit(system_world(), Asked(target="long.py", args=("--lr", "2"), job_id="one"))
+    outlast.job("one").stop()
+    assert second.resubmitted
+    assert second.spec == first.spec
 
 
 def test_from_begins_a_new_job_with_the_weights_and_at_step_zero() -> None:

@@ -13,11 +13,11 @@ from outlast.folder.folder import nonce
 from outlast.jobs.asked import Asked
 from outlast.jobs.drill_evidence import problems_of
 from outlast.jobs.drill_like import asked_like, with_inputs
-from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Plan, TooShort, check_kills, plan_kills
+from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Kill, Plan, TooShort, check_kills, plan_kills
 from outlast.jobs.drill_probe import choose_steps
 from outlast.jobs.drill_runner import NOTICE_SECONDS, Runner
 from outlast.jobs.drill_story import Story
-from outlast.jobs.drill_verdict import DrillResult, blame, file_names, tell
+from outlast.jobs.drill_verdict import DrillResult, Problem, blame, file_names, tell
 from outlast.jobs.plan import ENGINE_DEFAULT
 from outlast.jobs.pull import pull
 from outlast.jobs.world import World
@@ -26,6 +26,9 @@ from outlast.spec.names import name_of_target
 from outlast.spec.progress import OnProgress, silent
 
 SEEDS = 1 << 32
+HURRY = 4.0
+"""So many times faster than its reference a training is taken to be that ended before its kills were made."""
+
 SURVIVED = "survived"
 """Marks the directory of a drill that nobody needs to look at: the next drill removes it."""
 
@@ -119,8 +122,8 @@ class Prepared:
         report = self.runner.report
         plan = plan_kills(_course(self.reference), kills, Random(seed))
         report(f"The same with {kills} {'kill' if kills == 1 else 'kills'} (`--seed {seed}`)")
-        story = self.runner.run(plan, self.steps_max, self.reference)
-        problems = problems_of(self.reference, story, self.runner.notice_seconds)
+        story = self._run(plan)
+        problems = self._problems(story)
         comparison: Comparison | None = None
         if story.succeeded:
             results = self._results(story)
@@ -139,6 +142,23 @@ class Prepared:
         )
         tell(result, comparison, report)
         return result
+
+    def _run(self, plan: Plan) -> Story:
+        """One that ended before all its kills were made, and does nothing wrong, was faster than its reference, or is too short."""
+        story = self.runner.run(plan, self.steps_max, self.reference)
+        if story.missed is None or self._problems(story):
+            return story
+        self.runner.report(f"It ended before {_named(story.missed)} was made: once more, with earlier kills")
+        story = self.runner.run(plan, self.steps_max, self.reference, hurry=HURRY)
+        if story.missed is None or self._problems(story):
+            return story
+        raise TooShort(
+            f"too short to drill: it ended before {_named(story.missed)} could be made",
+            hint="let it train longer, save more often, or ask for fewer `--kills`; another `--seed` kills at other moments",
+        )
+
+    def _problems(self, story: Story) -> list[Problem]:
+        return problems_of(self.reference, story, self.runner.notice_seconds)
 
     def check_compared(self) -> None:
         if (self.compared.compare or self.compared.ignore) and self.reference.head.checkpoints:
@@ -226,6 +246,10 @@ def _run_reference(runner: Runner, steps: int | None) -> Story:
     trained = f"{course.steps:,} steps" if course.steps is not None else "trained"
     runner.report(f"  {trained} in {course.seconds:.1f} s")
     return reference
+
+
+def _named(kill: Kill) -> str:
+    return f"kill {kill.attempt} ({kill.kind.value})"
 
 
 def _course(reference: Story) -> Course:

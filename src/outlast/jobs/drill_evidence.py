@@ -12,6 +12,8 @@ EXIT_ENDED = 128 + 9
 
 ONE_MOMENT_SECONDS = 0.3
 AS_LONG_SHARE = 0.7
+SAVES_BEFORE_MIN = 2
+"""So many saves the last attempt need not make again, if it resumes: one alone may have been missed."""
 
 
 def problems_of(reference: Story, story: Story, notice_seconds: float) -> list[Problem]:
@@ -30,11 +32,13 @@ def _began_at_zero(reference: Story, story: Story) -> Problem | None:
             continue
         first = next((commit.step for commit in story.commits if commit.attempt == int(number)), restored)
         again = first < restored if story.by_library else _saves_again(reference, story, int(number))
-        if again:
+        as_often = not story.by_library and _saves_as_often(reference, story, int(number))
+        if again or as_often:
+            did = "again what" if again else "as often as"
+            before = "had saved before that checkpoint" if again else "from its beginning to its end"
             return Problem(
                 Wrong.BEGAN_AT_ZERO,
-                f"attempt {number} began at zero although a checkpoint was there: it saved again what the uninterrupted "
-                "training had saved before that checkpoint",
+                f"attempt {number} began at zero although a checkpoint was there: it saved {did} the uninterrupted training {before}",
                 'look for the newest checkpoint when the script starts and go on from it; `--resume-args "--resume PATH"` '
                 "adds arguments to attempts that begin with one",
             )
@@ -69,6 +73,29 @@ def _saves_again(reference: Story, story: Story, attempt: int) -> bool:
     # Files that never change (a configuration, a vocabulary) are written again at every start: all at one moment.
     moments = [first_seconds[one.path, one.digest] for one in older]
     return bool(moments) and max(moments) - min(moments) > ONE_MOMENT_SECONDS
+
+
+def _saves_as_often(reference: Story, story: Story, attempt: int) -> bool:
+    """Where each save is another one (it holds a time), by their number: of the last attempt, which was left in peace."""
+    before = [commit for commit in story.commits if commit.attempt < attempt]
+    in_peace = attempt == story.head.attempt and all(killed.kill.attempt < attempt for killed in story.killed)
+    if not in_peace or len(before) < SAVES_BEFORE_MIN:
+        return False
+    known = {(seen.path, seen.digest) for seen in reference.seen}
+    restored = [seen for seen in story.seen if seen.attempt == attempt and not seen.seconds]
+    if all((seen.path, seen.digest) in known for seen in restored if seen.path in reference.sizes):
+        return False
+    whole = _saves(reference, reference.head.attempt, reference)
+    return whole > SAVES_BEFORE_MIN and _saves(story, attempt, reference) >= whole
+
+
+def _saves(story: Story, attempt: int, reference: Story) -> int:
+    """Of files that were committed: what is only there to be renamed is seen by chance."""
+    return sum(
+        1
+        for seen in story.seen
+        if seen.attempt == attempt and seen.seconds and seen.digest and seen.path in reference.sizes
+    )
 
 
 def _torn(story: Story) -> Problem | None:

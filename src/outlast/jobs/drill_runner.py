@@ -10,10 +10,11 @@ from outlast.dataclass import dataclass, replace
 from outlast.engines.engine import Engine
 from outlast.errors import KeyMissing
 from outlast.folder.life import HELD
-from outlast.folder.records import Checkpoint, Head, State
+from outlast.folder.records import Checkpoint, Head
 from outlast.host.machine_dir import MachineDir
 from outlast.jobs.asked import Asked
-from outlast.jobs.drill_plan import Kill, Kind, Plan, TooShort
+from outlast.jobs.drill_plan import Kill, Kind, Plan
+from outlast.jobs.drill_progress import Progress, got_on
 from outlast.jobs.drill_story import Commit, Killed, Seen, Story
 from outlast.jobs.drill_verdict import counted
 from outlast.jobs.drill_watch import Watch, checkpoint_directory
@@ -39,6 +40,8 @@ NOTICE_SECONDS = 30.0
 
 STOP_SECONDS = 5.0
 
+UNHURRIED = 1.0
+
 
 @dataclass(frozen=True)
 class Runner:
@@ -50,10 +53,12 @@ class Runner:
     notice_seconds: float = NOTICE_SECONDS
     on_progress: OnProgress = silent
 
-    def run(self, plan: Plan, steps_max: int | None, reference: Story | None = None) -> Story:
-        """To the job's end, whatever it is. An interrupted drill leaves nothing running."""
+    def run(
+        self, plan: Plan, steps_max: int | None, reference: Story | None = None, *, hurry: float = UNHURRIED
+    ) -> Story:
+        """To the job's end, whatever it is. An interrupted drill leaves nothing running. `hurry`: kills come so many times sooner."""
         submitted = submit(self.world, replace(self.asked, drill=plan.drill(steps_max)))
-        run = _Run(self, submitted.job, plan, reference)
+        run = _Run(self, submitted.job, plan, reference, hurry)
         try:
             return run.follow()
         except BaseException:
@@ -62,13 +67,15 @@ class Runner:
 
 
 class _Run:
-    def __init__(self, runner: Runner, job: Job, plan: Plan, reference: Story | None) -> None:
+    def __init__(self, runner: Runner, job: Job, plan: Plan, reference: Story | None, hurry: float) -> None:
         self.runner = runner
         self.world = runner.world
         self.clock = runner.world.clock
         self.job = job
         self.kills = {kill.attempt: kill for kill in plan.kills}
         self.reference = reference
+        self.hurry = hurry
+        self.progress = Progress(reference, hurry) if reference is not None else None
         self.counts_steps = reference is None or reference.by_library
         """An unmodified script's steps are its saves."""
 
@@ -94,7 +101,8 @@ class _Run:
             self._note_writes()
             if head.state.final:
                 self.story.status = look(self.world, self.job)
-                self._check_all_done(head)
+                self._note_sizes()
+                self.story.missed = self.kills[min(self.kills)] if self.kills else None
                 self.runner.on_progress("comparing", 0, 0)
                 return self.story
             kill = self.kills.get(self.attempt)
@@ -108,6 +116,10 @@ class _Run:
         self.attempt = head.attempt
         self.began_at = self.clock.monotonic()
         self.restored_step = head.attempts[str(head.attempt)].resumed_from_step
+        if self.progress is not None:
+            self.progress.begin(self.began_at)
+            if self.reference is not None and self.reference.by_library:
+                self.progress.restore(self.restored_step, (), self.began_at)
         self.paused_at, self.watch, self.writing = None, None, False
         if head.attempt > 1:
             self.runner.report(f"  {self._beginning(head)}")
@@ -145,6 +157,8 @@ class _Run:
                 self.story.by_library |= path.startswith("step-") and path.endswith("/checkpoint.json")
         seconds = max(0.0, checkpoint.committed_at - began_at)
         self.story.commits.append(Commit(checkpoint.attempt, checkpoint.step, seconds, files))
+        if self.progress is not None:
+            self.progress.commit(checkpoint.step, self.clock.monotonic())
 
     def _note_writes(self) -> None:
         """Of a script that saves by itself; what the library saves is known from its commits."""
@@ -155,11 +169,19 @@ class _Run:
             return
         written = self.watch.written()
         self.writing = bool(written)
-        seconds = self.clock.monotonic() - self.began_at
+        now = self.clock.monotonic()
         for path, digest in written.items():
-            self.story.seen.append(Seen(self.attempt, path, digest, max(seconds, 1e-3)))
+            self.story.seen.append(Seen(self.attempt, path, digest, max(now - self.began_at, 1e-3)))
+            if self.progress is not None:
+                self.progress.write((path, digest), now)
         if self.reference is not None:
             self.story.torn = self.story.torn or self.watch.torn
+
+    def _note_sizes(self) -> None:
+        """Not every save was committed: those between two commits were whole too."""
+        for path, sizes in self.watch.replaced.items() if self.watch is not None else ():
+            if path in self.story.sizes:
+                self.story.sizes[path] |= sizes
 
     def _begin_watch(self) -> None:
         """When the trainer was started, and not before: what is restored is not written by it."""
@@ -170,48 +192,29 @@ class _Run:
         self.watch = Watch(directory, self.reference.sizes if self.reference else {})
         for path, digest in self.watch.restored.items():
             self.story.seen.append(Seen(self.attempt, path, digest, 0.0))
-
-    def _check_all_done(self, head: Head) -> None:
-        """A training that ended before all kills were made has proved nothing, unless it ended badly."""
-        if head.state is not State.SUCCEEDED or not self.kills or self._ran_to_its_end():
-            return
-        kill = self.kills[min(self.kills)]
-        raise TooShort(
-            f"too short to drill: it ended before kill {kill.attempt} ({kill.kind.value}) could be made",
-            hint="let it train longer, save more often, or ask for fewer `--kills`; another `--seed` kills at other moments",
-        )
-
-    def _ran_to_its_end(self) -> bool:
-        """The last kill was a notice, and the trainer did not leave: what follows cannot come any more."""
-        last = self.story.killed[-1] if self.story.killed else None
-        return last is not None and last.kill.attempt == self.attempt and last.ran_on
+        if self.progress is not None:
+            self.progress.restore(self.restored_step, self.watch.restored.items(), self.began_at)
 
     # The moment.
 
     def _due(self, kill: Kill, head: Head) -> bool:
         if kill.pause:
             return self._is_paused(kill, head)
-        if len(self.story.commits) < self._commits_first() or not self._is_time(kill):
+        if len(self.story.commits) < self._commits_first() or not got_on(head, self.attempt) or not self._is_time(kill):
             return False
         return self.writing if kill.kind is Kind.SAVING else True
 
     def _commits_first(self) -> int:
         """Two, where there are enough: whether a script that was restored begins again at zero shows behind the second one."""
-        return 2 if self.reference is not None and len(self.reference.commits) > 3 else 1
+        enough = self.reference is not None and len(self.reference.commits) > 3
+        return 2 if enough and self.hurry == UNHURRIED else 1
 
     def _is_time(self, kill: Kill) -> bool:
-        """By the reference's clock: when the kill is to come, less what the restored checkpoint had done already."""
-        if self.reference is None:
+        if self.progress is None or self.reference is None:
             return True
-        if self.reference.by_library:
-            restored = self.restored_step
-            done = [one.seconds for one in self.reference.commits if restored is not None and one.step <= restored]
-        elif self.watch is not None:
-            done = [one.seconds for one in self.reference.seen if self.watch.restored.get(one.path) == one.digest]
-        else:
-            return False
-        wait = kill.share * self.reference.seconds - max(done, default=0.0)
-        return self.clock.monotonic() - self.began_at >= wait
+        if not self.reference.by_library and self.watch is None:
+            return False  # what it began with is not known yet
+        return self.progress.seconds(self.clock.monotonic()) >= kill.share * self.reference.seconds
 
     def _is_paused(self, kill: Kill, head: Head) -> bool:
         """Held by the library; and a checkpoint is committed, so that there is something to go on from."""

@@ -73,6 +73,8 @@ class Story:
     """Path in the checkpoint directory -> the sizes that were committed."""
 
     by_library: bool = False
+    missed: Kill | None = None
+    """The first kill that it ended before."""
 
     @property
     def head(self) -> Head:

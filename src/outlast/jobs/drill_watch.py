@@ -48,6 +48,9 @@ class Watch:
         self.directory = directory
         self.whole = whole
         self.torn: Torn | None = None
+        self.replaced: dict[str, set[int]] = {}
+        """Path -> the sizes of files that gave way to another one under their name: each was whole, or it would have been written on."""
+
         self._seen = self._looks()
         self.restored = {path: self._digest(path) for path in self._seen}
 
@@ -55,6 +58,10 @@ class Watch:
         """What has been written, begun or replaced since the last call, with its digest; notes the first file that is torn."""
         looks = self._looks()
         changed = [path for path, look in looks.items() if self._seen.get(path) != look]
+        for path in changed:
+            inode, size, _ = self._seen.get(path, looks[path])
+            if inode != looks[path][0] and size:
+                self.replaced.setdefault(path, set()).add(size)
         self._seen = looks
         for path in changed:
             if self.torn is None and path in self.whole:
