@@ -15,6 +15,7 @@ from outlast.training.filling import Mismatch
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
 from outlast.training.state import restore_parts
+from outlast.training.taken_back import difference
 from outlast.training.tensors import NoTensors, TensorFile
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ class Document:
         """Brings the parts back, in place where that can be done."""
         for doubt in self._decode(lambda decoder: restore_parts(decoder, self.content.get("parts") or {}, parts)):
             say(f"warning: {doubt}")
+
+    def restore_again(self, parts: dict[str, Any]) -> None:
+        """A loader that was brought to its place may have changed them: a dataset that counts in the state what it gives."""
+        trees = self.content.get("parts") or {}
+        if any(difference(tree, parts[name], name, self.tensors) for name, tree in trees.items()):
+            self._decode(lambda decoder: restore_parts(decoder, trees, parts))
 
     def restore_generators(self) -> None:
         """The global ones; those that are parts come back with the parts."""
