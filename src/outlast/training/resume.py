@@ -44,7 +44,7 @@ def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: I
         return Resumed(position, over)
     with open_document(folder) as document:
         if state is not None and "parts" in document.content:
-            document.restore(vars(state))
+            document.restore(vars(state), resuming=not (here.attempt.allow_changed or here.attempt.adopted))
         if not over and move_data(position.epoch, document.data()) and state is not None:
             document.restore_again(vars(state))
         if ranks.shares_generators(folder, here.attempt):
