@@ -115,6 +115,49 @@ class EpochSampler(torch.utils.data.DistributedSampler[Any]):
         super().__init__(Noisy(), num_replicas=1, rank=0, shuffle=True, seed=9)
 
 
+class Buffered(IterableDataset[torch.Tensor]):
+    """Shuffles in a buffer, by the generator that dropout draws from too: what lies in it depends on the bodies before."""
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        buffer = [float(index) for index in range(5)]
+        for index in range(5, SAMPLES):
+            at = int(torch.randint(5, ()))
+            yield torch.tensor([buffer[at], 0.5], dtype=torch.float64)
+            buffer[at] = float(index)
+
+
+class Lengthless(torch.utils.data.Sampler[int]):
+    """As torch allows it."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[int]:
+        yield from torch.randperm(SAMPLES).tolist()
+
+
+class Pool(Lengthless):
+    """Draws each index when it is asked for, out of those that are left."""
+
+    def __len__(self) -> int:
+        return SAMPLES
+
+    def __iter__(self) -> Iterator[int]:
+        left = list(range(SAMPLES))
+        while left:
+            yield left.pop(random.randrange(len(left)))
+
+
+class Growing(EpochSampler):
+    """A curriculum: each epoch has more than the one before."""
+
+    def __len__(self) -> int:
+        return 8 + 6 * self.epoch
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+
 def torch_loader(**options: Any) -> Callable[[], Any]:
     return lambda: DataLoader(Noisy(), batch_size=BATCH, **options)
 
@@ -130,6 +173,10 @@ LOADERS: dict[str, Callable[[], Any]] = {
     ),
     "distributed sampler": lambda: DataLoader(Noisy(), BATCH, sampler=EpochSampler()),
     "iterable": lambda: DataLoader(Stream(), BATCH),
+    "shuffled in a buffer": lambda: DataLoader(Buffered(), BATCH),
+    "sampler without a length": lambda: DataLoader(Noisy(), BATCH, sampler=Lengthless()),
+    "sampler that draws late": lambda: DataLoader(Noisy(), BATCH, sampler=Pool()),
+    "longer each epoch": lambda: DataLoader(Noisy(), BATCH, sampler=Growing()),
     "list": lambda: [torch.full((1, 2), float(i), dtype=torch.float64) for i in range(5)],
     "own class": Shuffled,
     "own random": OwnRandom,
@@ -140,7 +187,12 @@ LOADERS: dict[str, Callable[[], Any]] = {
     ),
     "stateful": Remembering,
     "torchdata": lambda: torchdata.stateful_dataloader.StatefulDataLoader(Noisy(), BATCH, shuffle=True),
+    "torchdata, distributed": lambda: torchdata.stateful_dataloader.StatefulDataLoader(
+        Noisy(), BATCH, sampler=EpochSampler()
+    ),
 }
+TOLD_THE_EPOCH = ("distributed sampler", "torchdata, distributed", "longer each epoch", "stateful")
+LENGTH_UNKNOWN = ("own class", "iterable", "shuffled in a buffer", "sampler without a length")
 WORKER_LOADERS: dict[str, Callable[[], Any]] = {
     "shuffled": torch_loader(shuffle=True, num_workers=2),
     "own generator": lambda: DataLoader(Noisy(), BATCH, shuffle=True, num_workers=2, generator=torch.Generator()),
@@ -240,7 +292,7 @@ def test_workers_that_are_started_anew_as_on_a_mac_draw_what_forked_ones_do(tmp_
     assert live(tmp_path, lambda: train(loader("spawn"))) == expected
 
 
-@pytest.mark.parametrize("kind", [kind for kind in LOADERS if kind not in ("distributed sampler", "stateful")])
+@pytest.mark.parametrize("kind", [kind for kind in LOADERS if kind not in TOLD_THE_EPOCH])
 def test_by_hand_it_is_the_plain_loop_over_the_loader(kind: str) -> None:
     def numbers(batches: Any) -> list[Any]:
         return [[batch.tolist(), float(torch.rand(())), random.random()] for batch in batches]
@@ -253,7 +305,7 @@ def test_by_hand_it_is_the_plain_loop_over_the_loader(kind: str) -> None:
 
     plain = seeded()
     expected = numbers(batch for _ in range(EPOCHS) for batch in plain)
-    if kind in ("own class", "iterable"):
+    if kind in LENGTH_UNKNOWN:
         # Their length is not known, so that each batch is drawn before the body of the one before it.
         assert len(numbers(batch for _, batch in outlast.batches(seeded(), epochs=EPOCHS))) == len(expected)
     else:
@@ -350,6 +402,66 @@ def test_a_loader_that_begins_its_epoch_otherwise_is_said(tmp_path: Path, capsys
     assert "another one" not in capsys.readouterr().err
     live(tmp_path, lambda: script(-1, None))
     assert "the first batch of epoch 1 is another one than before" in capsys.readouterr().err
+
+
+def test_a_loader_that_goes_on_otherwise_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It remembers more draws than are kept: its buffer has something else in it."""
+    monkeypatch.setattr("outlast.training.draws.DRAWS_MAX", 2)
+    for kill_at in (1, 4):
+        live(tmp_path, lambda: train(LOADERS["shuffled in a buffer"], kill_at))  # noqa: B023
+    assert "another one" not in capsys.readouterr().err
+    live(tmp_path, lambda: train(LOADERS["shuffled in a buffer"]))
+    assert "the next batch of epoch 0 is another one than before" in capsys.readouterr().err
+
+
+def test_data_that_the_last_body_of_an_epoch_adds_belong_to_the_next_one(tmp_path: Path) -> None:
+    def script(kill_at: int | None) -> list[Any]:
+        torch.manual_seed(1)
+        data = list(range(8))
+        state = outlast.State(data=data, seen=[])
+        loop = outlast.batches(DataLoader(data, BATCH, shuffle=True), epochs=3, state=state, save_steps=1)
+        for step, batch in loop:
+            state.seen.append([loop.epoch, loop.epoch_end, *batch.tolist()])
+            if loop.epoch_end:
+                data.extend([10 * loop.epoch] * 4)
+            settle()
+            if step == kill_at:
+                raise Killed
+        return state.seen
+
+    expected = live(None, lambda: script(None))
+    assert [epoch for epoch, *_ in expected] == [0] * 2 + [1] * 3 + [2] * 4
+    for kill_at in (1, 2, 3, 6):
+        live(tmp_path, lambda: script(kill_at))  # noqa: B023
+    assert live(tmp_path, lambda: script(None)) == expected
+
+
+def test_what_a_dataset_counts_in_the_state_is_not_counted_twice(tmp_path: Path) -> None:
+    """The batches that are drawn again to find the place are no new ones."""
+
+    class Counting(Quiet):
+        def __getitem__(self, index: int) -> torch.Tensor:
+            state.given += 1
+            state.uses[index] += 1
+            return super().__getitem__(index)
+
+    def script(kill_at: int | None) -> list[Any]:
+        torch.manual_seed(1)
+        state.given, state.uses = 0, np.zeros(SAMPLES)
+        for step, _ in outlast.batches(
+            DataLoader(Counting(), BATCH, shuffle=True), epochs=2, state=state, save_steps=1
+        ):
+            settle()
+            if step == kill_at:
+                raise Killed
+        return [state.given, state.uses.tolist()]
+
+    state = outlast.State()
+    live(tmp_path, lambda: script(3))
+    live(tmp_path, lambda: script(8))
+    assert live(tmp_path, lambda: script(None)) == [2 * SAMPLES, [2.0] * SAMPLES]
 
 
 def test_without_a_state_the_position_in_the_data_is_kept(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import torch
 
 import outlast
 from outlast.errors import OutlastError
-from tests.training.lives import life, live, settle
+from tests.training.lives import Killed, life, live, settle
 
 
 def save(run_dir: Path, **parts: Any) -> None:
@@ -145,6 +145,42 @@ def test_views_of_one_array_stay_its_views_and_else_are_refused(tmp_path: Path) 
     save(tmp_path / "apart", whole=whole, head=np.full(3, 7.0))
     with pytest.raises(OutlastError, match="`head` and `whole` share memory now, and did not"):
         restore(tmp_path / "apart", whole=mine, head=mine[:3])
+
+
+@pytest.mark.parametrize(
+    ("share", "names"),
+    [
+        (lambda state: setattr(state, "part", state.whole[:3]), "`part` and `whole`"),
+        (lambda state: setattr(state, "part", [state.whole[::2]]), "`part.0` and `whole`"),
+        (lambda state: setattr(state, "part", torch.from_numpy(state.whole)), "`part` and `whole`"),
+        (lambda state: setattr(state, "part", state.model.weight.detach()), "`model.weight` and `part`"),
+        (lambda state: setattr(state, "part", state.model.state_dict()), "`model.bias` and `part.bias`"),
+        (lambda state: setattr(state, "part", [state.whole[::2].copy(), state.whole.copy()]), ""),
+        (lambda state: setattr(state, "part", [one[:, i] for one in [np.zeros((4, 2))] for i in (0, 1)]), ""),
+    ],
+)
+def test_arrays_that_the_loop_made_one_memory_and_are_two_after_a_resume_are_said(
+    tmp_path: Path, share: typing.Callable[[Any], None], names: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def script(early: bool) -> None:
+        state = outlast.State(whole=np.arange(6.0), model=torch.nn.Linear(2, 2), part=None)
+        if early:
+            share(state)
+        for step in outlast.steps(3, state, save_steps=1):
+            if step == 0 and not early:
+                share(state)
+            settle()
+            if step == 1:
+                raise Killed
+
+    for early in (True, False):
+        for _ in range(2):
+            live(tmp_path / str(early), lambda: script(early))  # noqa: B023
+        said = [line for line in capsys.readouterr().err.splitlines() if "shared memory" in line]
+        if early or not names:
+            assert not said, "the script has made it so again"
+        else:
+            assert said and f"{names} shared memory when they were saved, and are two arrays now" in said[0]
 
 
 def test_an_object_that_stood_for_two_is_refused_by_name(tmp_path: Path) -> None:

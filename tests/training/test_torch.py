@@ -184,3 +184,54 @@ def test_channels_last_stays_channels_last(tmp_path: Path) -> None:
     live(tmp_path, lambda: script(True))
     back = live(tmp_path, lambda: script(False))
     assert torch.equal(back, expected) and back.is_contiguous(memory_format=torch.channels_last)
+
+
+def thaw(kill_at: int | None, *, freeze: bool = True) -> Any:
+    """Unfreezes a layer and freezes a norm, each once, in the middle of its loop."""
+    torch.manual_seed(4)
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.3), nn.Linear(8, 2))
+    model[0].requires_grad_(not freeze)
+    optim = torch.optim.Adam(model.parameters(), lr=0.01)
+    for step in outlast.steps(8, outlast.State(model=model, optim=optim), save_steps=1):
+        if step == 3:
+            model[0].requires_grad_(True)
+            model[1].eval()
+        loss = model(torch.randn(6, 4)).pow(2).mean()
+        optim.zero_grad()
+        loss.backward()
+        optim.step()
+        settle()
+        if step == kill_at:
+            raise Killed
+    return model
+
+
+def test_layers_that_were_unfrozen_or_put_to_rest_in_the_loop_are_so_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = live(None, lambda: thaw(None))
+    live(tmp_path, lambda: thaw(2))
+    capsys.readouterr()
+    live(tmp_path, lambda: thaw(5))
+    assert "as it was when it was saved" not in capsys.readouterr().err, "nothing was changed when it was saved"
+    ended = live(tmp_path, lambda: thaw(None))
+    assert_equal(ended.state_dict(), expected.state_dict())
+    assert all(one.requires_grad for one in ended.parameters()) and ended[0].training and not ended[1].training
+    said = capsys.readouterr().err
+    assert "`model`: which parameters are frozen is as it was when it was saved, and not as before the loop" in said
+
+
+def test_a_model_that_is_evaluated_or_trained_further_keeps_the_modes_that_its_script_gives_it(tmp_path: Path) -> None:
+    live(tmp_path, lambda: thaw(None, freeze=False))
+
+    def evaluate() -> None:
+        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.3), nn.Linear(8, 2)).eval()
+        model.requires_grad_(False)
+        found = outlast.latest_checkpoint()
+        assert found is not None
+        found.restore(outlast.State(model=model, optim=torch.optim.Adam(model.parameters())))
+        assert not any(one.training for one in model.modules()) and not any(
+            one.requires_grad for one in model.parameters()
+        )
+
+    live(tmp_path, evaluate)

@@ -17,8 +17,21 @@ def _numpy() -> Any:
     return sys.modules.get("numpy") or importlib.import_module("numpy")
 
 
+_names: dict[Any, str] = {}
+"""Of numbers, of which there are few types; numpy puts a name together each time that it is asked for."""
+
+
 def dtype_name(dtype: Any) -> str:
     """A name that `dtype_named` understands: `float32` where the order of bytes is the usual one, else numpy's own `>f4`."""
+    if dtype.kind not in "biufc":
+        return _new_dtype_name(dtype)
+    name = _names.get(dtype)
+    if name is None:
+        name = _names[dtype] = _new_dtype_name(dtype)
+    return name
+
+
+def _new_dtype_name(dtype: Any) -> str:
     if dtype.kind == "V" and dtype.names is None and dtype.type.__module__ == "ml_dtypes":
         return str(dtype.name)  # bfloat16, float8_e4m3fn and the like: numpy itself knows them only as two or one bytes
     if dtype.kind not in _PLAIN_KINDS or dtype.hasobject:
@@ -54,7 +67,7 @@ class NumpyLibrary:
         if not value.dtype.itemsize:
             raise TypeError(f"an array of dtype `{value.dtype}` has elements without bytes")
         shape, width, strides = tuple(value.shape), value.dtype.itemsize, _strides(value)
-        return Layout(self.name, dtype_name(value.dtype), shape, width, value.nbytes, strides=strides)
+        return Layout(self.name, dtype_name(value.dtype), shape, width, value.nbytes, "", strides)
 
     def identity(self, value: Any) -> Hashable:
         pointer = value.__array_interface__["data"][0] if value.nbytes else id(value)
@@ -62,6 +75,8 @@ class NumpyLibrary:
 
     def span(self, value: Any) -> tuple[str, int, int]:
         first = value.__array_interface__["data"][0]
+        if value.flags.c_contiguous:
+            return "cpu", first, first + value.nbytes
         steps = [step * (size - 1) for size, step in zip(value.shape, value.strides, strict=True)]
         begin = first + sum(step for step in steps if step < 0)
         return "cpu", begin, first + sum(step for step in steps if step > 0) + value.dtype.itemsize

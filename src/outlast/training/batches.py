@@ -130,13 +130,13 @@ class Batches(Walk[tuple[int, Any]]):
         self._loop.begin(self._is_over, self._resume)
         self._start = self._step = self._loop.position.step
 
-    def _resume(self, epoch: int, data: dict[str, Any]) -> None:
+    def _resume(self, epoch: int, data: dict[str, Any]) -> bool:
         if "index" not in data:
             raise OutlastError(
                 f"the loop `{self._loop.name}` was saved by outlast.steps and cannot go on as outlast.batches"
             )
         try:
-            self._source.resume(epoch, data)
+            return self._source.resume(epoch, data)
         except ValueError as error:
             raise OutlastError(
                 f"the loop `{self._loop.name}` cannot find its place in the data again: {error}"

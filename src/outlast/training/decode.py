@@ -19,6 +19,7 @@ from outlast.training import arrays, generators, simple
 from outlast.training.arrays import SPREAD_MAX, Layout, extent
 from outlast.training.encode import Via, is_named_tuple, is_stateful
 from outlast.training.filling import Filling, Mismatch, TensorSource
+from outlast.training.modes import set_modes
 from outlast.training.taken_back import difference
 
 MISSING = object()
@@ -34,12 +35,15 @@ class Malformed(Exception):
 
 
 class Decoder:
-    def __init__(self, tensors: TensorSource) -> None:
+    def __init__(self, tensors: TensorSource, *, modes: bool = False) -> None:
+        """`modes`: the script goes on where it was, and modules train as they did there (see modes.py)."""
         self._tensors = tensors
+        self._modes = modes
         self.filling = Filling()
         self.doubts: list[str] = []
         """What may make this restore another one than it should be."""
 
+        self.notes: list[str] = []
         self._made: dict[str, Any] = {}  # arrays that were one before are one again
         self._depth = 0  # in what some object of the script will take in, and not in what the script sees
         self._met: list[Any] = []  # what can be changed, in the order in which the encoder has met it
@@ -232,6 +236,11 @@ class Decoder:
                 f"`{path}` does not have all that it saved after its `load_state_dict`: {other}; "
                 "what is trained from here on may differ"
             )
+        if self._modes and "modes" in tree:
+            changed = set_modes(live, tree["modes"])
+            self.notes += [
+                f"`{path}`: {what} is as it was when it was saved, and not as before the loop" for what in changed
+            ]
         return live
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from outlast.training import arrays, generators, simple
 from outlast.training.arrays import Layout, Library
 from outlast.training.fielded import fielded
+from outlast.training.modes import modes_of
 
 INTEGER_MAX = 2**53
 """Beyond it other readers of JSON lose digits."""
@@ -64,6 +65,9 @@ class Encoder:
     def __init__(self, *, inline: bool = False) -> None:
         """`inline`: arrays are small and become part of the tree."""
         self.leaves: list[Leaf] = []
+        self.again: list[tuple[Leaf, str, bool]] = []
+        """Arrays that were met once more: where, and whether as a part's own (see Leaf)."""
+
         self._inline = inline
         self._names: set[str] = set()
         self._by_identity: dict[Hashable, Leaf] = {}
@@ -104,9 +108,11 @@ class Encoder:
         except TypeError as error:
             raise _unsaved(path, error) from None
         identity = library.identity(value)
-        leaf = self._by_identity.get(identity)
-        if leaf is None:
-            leaf = Leaf(self._name(path), value, library, layout, plain=self._stateful_depth == 0)
+        leaf, plain = self._by_identity.get(identity), self._stateful_depth == 0
+        if leaf is not None:
+            self.again.append((leaf, path, plain))
+        else:
+            leaf = Leaf(self._name(path), value, library, layout, plain)
             self.leaves.append(leaf)
             self._by_identity[identity] = leaf
         self._kept.append(value)
@@ -191,7 +197,9 @@ class Encoder:
             return {"$": "generator", "kind": kind, "v": self._inner(generators.get_state(value), path)}
         if isinstance(value, Via):
             return {"$": "via", "v": self._inner(value.save(value.obj), path)}
-        return {"$": "state_dict", "v": self._inner(value.state_dict(), path)}
+        tree = {"$": "state_dict", "v": self._inner(value.state_dict(), path)}
+        modes = modes_of(value)
+        return tree if modes is None else {**tree, "modes": modes}
 
     def _inner(self, value: Any, path: str) -> Any:
         self._kept.append(value)

@@ -26,6 +26,11 @@ else:
         defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
 
         def initialize(self, *given, **named):
+            if not named and len(given) == len(
+                names
+            ):  # a state of ten thousand arrays makes twenty thousand of them at each save
+                self.__dict__.update(zip(names, given, strict=True))
+                return
             values = dict(zip(names, given, strict=False))
             if len(given) > len(names) or not values.keys().isdisjoint(named) or not named.keys() <= set(names):
                 raise TypeError(f"{cls.__name__} has the fields {', '.join(names)}")

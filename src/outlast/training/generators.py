@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from outlast.training import arrays
+
 
 def kind_of(value: object) -> str | None:
     """`random`, `numpy.Generator`, `numpy.RandomState`, `numpy.BitGenerator` or `torch.Generator`; None: not a generator."""
@@ -53,6 +55,14 @@ def set_state(value: Any, state: Any) -> None:
     else:
         assert kind == "torch.Generator"
         value.set_state(state)
+
+
+def same_state(one: Any, other: Any) -> bool:
+    """Whether two states of one generator are equal: it would draw the same numbers next."""
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(same_state(value, other[name]) for name, value in one.items())
+    library = arrays.library_of(one)
+    return bool(one == other) if library is None else library.raw(one) == library.raw(other)
 
 
 SEED = "seed"

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from outlast.errors import OutlastError
 from outlast.training import disk, generators, outputs, ranks
 from outlast.training.decode import MISSING, Decoder, Malformed
+from outlast.training.encode import Encoder
 from outlast.training.fielded import field, fielded
 from outlast.training.filling import Mismatch
 from outlast.training.save import EndedLoop, Position
 from outlast.training.say import say
-from outlast.training.state import restore_parts
+from outlast.training.sharing import shared
+from outlast.training.state import encode_parts, restore_parts
+from outlast.training.taken_back import difference
 from outlast.training.tensors import NoTensors, TensorFile
 
 if TYPE_CHECKING:
@@ -32,10 +35,36 @@ class Document:
 
     tensors: TensorFile | NoTensors
 
-    def restore(self, parts: dict[str, Any]) -> None:
-        """Brings the parts back, in place where that can be done."""
-        for doubt in self._decode(lambda decoder: restore_parts(decoder, self.content.get("parts") or {}, parts)):
-            say(f"warning: {doubt}")
+    def restore(self, parts: dict[str, Any], *, resuming: bool = False) -> None:
+        """Brings the parts back, in place where that can be done. `resuming`: the script goes on where it was, and is told what would go on
+        otherwise."""
+        for said in self._decode(lambda decoder: self._restore(decoder, parts), modes=resuming):
+            say(said)
+        if resuming:
+            self._compare_sharing(parts)
+
+    def _restore(self, decoder: Decoder, parts: dict[str, Any]) -> list[str]:
+        doubts = restore_parts(decoder, self.content.get("parts") or {}, parts)
+        return [f"warning: {doubt}" for doubt in doubts] + decoder.notes
+
+    def _compare_sharing(self, parts: dict[str, Any]) -> None:
+        saved = self.content.get("shared") or []
+        if not saved:
+            return
+        encoder = Encoder()
+        encode_parts(encoder, parts)
+        now = shared(encoder)
+        for one, other in (pair for pair in saved if pair not in now):
+            say(
+                f"warning: `{one}` and `{other}` shared memory when they were saved, and are two arrays now: each is changed alone, and "
+                "what is trained from here on may differ; let them share before the loop begins, or give the state a copy"
+            )
+
+    def restore_again(self, parts: dict[str, Any]) -> None:
+        """A loader that was brought to its place may have changed them: a dataset that counts in the state what it gives."""
+        trees = self.content.get("parts") or {}
+        if any(difference(tree, parts[name], name, self.tensors) for name, tree in trees.items()):
+            self._decode(lambda decoder: self._restore(decoder, parts))
 
     def restore_generators(self) -> None:
         """The global ones; those that are parts come back with the parts."""
@@ -53,9 +82,9 @@ class Document:
     def flags(self) -> dict[str, Any]:
         return dict(self._decode(lambda decoder: decoder.decode(self.content.get("flags") or {}, MISSING, "flags")))
 
-    def _decode(self, work: Any) -> Any:
+    def _decode(self, work: Any, *, modes: bool = False) -> Any:
         try:
-            return work(Decoder(self.tensors))
+            return work(Decoder(self.tensors, modes=modes))
         except Malformed as error:
             raise disk.damaged(self.folder / disk.STATE, str(error)) from error
         except RecursionError as error:

@@ -7,14 +7,15 @@ drawn from their generators is then its own affair.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outlast.training import generators
+from outlast.training.draws import Draws
 from outlast.training.encode import is_stateful
 from outlast.training.glance import glance
 from outlast.training.holders import generators_of, holders
+from outlast.training.loader_kinds import check_loader, is_torch_loader, known_length, may_remember
 from outlast.training.say import say
 
 NOTHING = object()
@@ -24,7 +25,7 @@ NOTHING = object()
 class Source:
     """Draws batches out of a loader, epoch by epoch.
 
-    `index` batches of epoch `epoch` have been given out; `begun` tells whether the epoch's iterator exists. Where the number of
+    `index` batches of epoch `epoch` have been given out; its iterator exists once the first one is asked for. Where the number of
     batches is not known, the next one is drawn ahead, so that the last one can be told.
     """
 
@@ -38,12 +39,16 @@ class Source:
         self.last = False
         """Whether the batch that was given out last was the epoch's last."""
 
-        self.length = _known_length(loader)
+        self.length = known_length(loader)
+        """How many batches this epoch has, if that is known; another epoch may have more or fewer."""
+
         self._stateful = is_stateful(loader)
+        self._remembers = not self._stateful and may_remember(loader)
         self._iterator: Iterator[Any] | None = None
         self._started_with: dict[str, Any] = {}
         self._ahead: Any = NOTHING
         self._before_ahead: dict[str, Any] = {}
+        self._draws = Draws({})
         self._ended_with: dict[str, Any] = {}
         self._first = 0
         """A glance at the epoch's first batch. Later ones may depend on what the bodies between them draw: see glance.py."""
@@ -76,7 +81,9 @@ class Source:
     def _draw(self) -> Any:
         assert self._iterator is not None
         if self.length is not None:
-            batch = next(self._iterator)
+            batch = self._pull(self.index)
+            if batch is NOTHING:
+                raise StopIteration
             self.index += 1
             self.last = self.index == self.length
             return batch
@@ -90,7 +97,8 @@ class Source:
 
     def end_epoch(self) -> None:
         """Runs the iterator to its very end, as a `for` would: some samplers draw random numbers only there."""
-        if self.length is not None and self._iterator is not None and next(self._iterator, NOTHING) is not NOTHING:
+        more = self.length is not None and self._iterator is not None and next(self._iterator, NOTHING) is not NOTHING
+        if more and self.length == known_length(self.loader):  # else the last body gave it data for the next epoch
             raise ValueError(f"the loader has more batches than the {self.length} that its length says")
         self._ended_with = {"loader": self.loader.state_dict()} if self._stateful else {}
         self.release()
@@ -104,11 +112,16 @@ class Source:
         self._ahead = NOTHING
 
     def _begin_epoch(self) -> None:
+        self._tell_epoch()
+        self._started_with = self._generator_states()
+        self._draws = Draws({})
+        self._iterator = self._new_iterator()
+
+    def _tell_epoch(self) -> None:
         for holder in holders(self.loader):
             if callable(getattr(holder, "set_epoch", None)):
                 holder.set_epoch(self.epoch)
-        self._started_with = self._generator_states()
-        self._iterator = self._new_iterator()
+        self.length = known_length(self.loader)
 
     def _new_iterator(self) -> Iterator[Any]:
         if getattr(self.loader, "persistent_workers", False) and getattr(self.loader, "_iterator", None) is not None:
@@ -119,11 +132,21 @@ class Source:
     def _draw_ahead(self) -> None:
         if self.length is not None:
             return
-        assert self._iterator is not None
-        self._before_ahead = {"generators": self._generator_states()}
         if self._stateful:
-            self._before_ahead["loader"] = self.loader.state_dict()
-        self._ahead = next(self._iterator, NOTHING)
+            self._before_ahead = {"loader": self.loader.state_dict()}
+        self._ahead = self._pull(self.index)
+
+    def _pull(self, number: int) -> Any:
+        """The batch of that number out of the iterator, which has given those before it; NOTHING at its end."""
+        assert self._iterator is not None
+        if self.length is not None and not self._remembers:
+            return next(self._iterator, NOTHING)
+        before = self._generator_states()
+        batch = next(self._iterator, NOTHING)
+        self._before_ahead["generators"] = before
+        if self._remembers:
+            self._draws.add(number, before, self._generator_states())
+        return batch
 
     def _generator_states(self) -> dict[str, Any]:
         own = {name: generators.get_state(one) for name, one in generators_of(self.loader, self._parts).items()}
@@ -153,10 +176,13 @@ class Source:
         else:
             data["started_with"] = self._started_with
             data["first"] = self._first
+            data["next"] = glance(self._ahead) if data["ahead"] else 0
+            data["draws"] = self._draws.kept
         return data
 
-    def resume(self, epoch: int, data: dict[str, Any]) -> None:
-        """Brings a fresh loader to a saved position. ValueError if it does not have that many batches any more."""
+    def resume(self, epoch: int, data: dict[str, Any]) -> bool:
+        """Brings a fresh loader to a saved position; tells whether it was asked for batches, which may have changed what it shares
+        with the script. ValueError if it does not have that many batches any more."""
         self.epoch, self.index = epoch, int(data["index"])
         if "ahead" in data:
             if self._stateful:
@@ -165,13 +191,15 @@ class Source:
                 self._replay(data)
         elif "loader" in data and self._stateful:
             self.loader.load_state_dict(data["loader"])
-            if _is_torch_loader(self.loader):
+            if is_torch_loader(self.loader):
                 iter(self.loader)  # takes in the end of the old epoch, before the generators are set for the new one
             self._ended_with, self._exhausted = {"loader": data["loader"]}, True
         self._set_own_states(data["own"])
+        return "ahead" in data
 
     def _resume_stateful(self, data: dict[str, Any]) -> None:
         ahead = data["ahead"]
+        self._tell_epoch()  # not every sampler's epoch is in what the loader says of itself
         self.loader.load_state_dict(data["before_ahead"]["loader"] if ahead else data["loader"])
         self._iterator = self._new_iterator()
         if ahead:
@@ -180,14 +208,15 @@ class Source:
             self._ahead = next(self._iterator, NOTHING)
 
     def _replay(self, data: dict[str, Any]) -> None:
-        for holder in holders(self.loader):
-            if callable(getattr(holder, "set_epoch", None)):
-                holder.set_epoch(self.epoch)
+        self._tell_epoch()
         self._started_with = data["started_with"]
+        self._draws = Draws(data.get("draws", {}))
         self._set_generator_states(self._started_with)
         self._iterator = self._new_iterator()
         for drawn in range(self.index):
-            batch = next(self._iterator, NOTHING)
+            if (before := self._draws.before(drawn)) is not None:
+                self._set_generator_states(before)
+            batch = self._pull(drawn)
             if batch is NOTHING:
                 raise ValueError(
                     f"the loader has only {drawn} batches in epoch {self.epoch}; {self.index} were drawn before"
@@ -195,37 +224,17 @@ class Source:
             if drawn == 0:
                 self._first = glance(batch)
         if self._first != data.get("first", self._first):
-            say(
-                f"warning: the first batch of epoch {self.epoch} is another one than before, and so the rest may be too: what the loader "
-                "draws depends on something besides the state, the generators and the epoch (the order of a list of files, weights of a "
-                "sampler that have changed in the epoch, a generator that is not seeded or lies deep inside)"
-            )
+            self._doubt("first")
         if data["ahead"]:
-            self._before_ahead = data["before_ahead"]
-            self._set_generator_states(self._before_ahead["generators"])
-            self._ahead = next(self._iterator, NOTHING)
+            self._set_generator_states(data["before_ahead"]["generators"])
+            self._ahead = self._pull(self.index)
+            if self._first == data.get("first") and glance(self._ahead) != data.get("next", glance(self._ahead)):
+                self._doubt("next")
 
-
-def check_loader(loader: Any) -> None:
-    """TypeError for what cannot be begun again: its position could not be found again either."""
-    if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
-        raise TypeError(f"batches needs something to iterate over, not {type(loader).__name__}")
-    if hasattr(loader, "__next__"):
-        raise TypeError(
-            f"batches cannot resume an iterator ({type(loader).__name__}): it can be gone through only once"
-            "\n\nhint: give a loader, a list, or an object whose `__iter__` begins anew each time"
+    def _doubt(self, which: str) -> None:
+        say(
+            f"warning: the {which} batch of epoch {self.epoch} is another one than before, and so the rest may be too: what the loader "
+            "draws depends on something besides the state, the generators and the epoch (the order of a list of files, weights of a "
+            "sampler that have changed in the epoch, a generator that is not seeded or lies deep inside"
+            + (")" if which == "first" else ", or one that the loop's bodies draw from too: give the loader its own)")
         )
-
-
-def _known_length(loader: Any) -> int | None:
-    """Only where `len` is sure to tell how many batches an epoch has."""
-    if isinstance(loader, (list, tuple, range)):
-        return len(loader)
-    if _is_torch_loader(loader):
-        return None if isinstance(loader.dataset, sys.modules["torch.utils.data"].IterableDataset) else len(loader)
-    return None
-
-
-def _is_torch_loader(loader: Any) -> bool:
-    data = sys.modules.get("torch.utils.data")
-    return data is not None and isinstance(loader, data.DataLoader)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 IsOver = Callable[[EndedLoop], bool]
 """Whether a loop that stands there has come to its end."""
 
-MoveData = Callable[[int, dict[str, Any]], None]
-"""Brings the data to an epoch and to the place in it that was saved."""
+MoveData = Callable[[int, dict[str, Any]], bool]
+"""Brings the data to an epoch and to the place in it that was saved; tells whether the loader was asked for batches."""
 
 
 @fielded(frozen=True)
@@ -44,9 +44,9 @@ def restore_loop(here: Context, past: EndedLoop, state: State | None, is_over: I
         return Resumed(position, over)
     with open_document(folder) as document:
         if state is not None and "parts" in document.content:
-            document.restore(vars(state))
-        if not over:
-            move_data(position.epoch, document.data())
+            document.restore(vars(state), resuming=not (here.attempt.allow_changed or here.attempt.adopted))
+        if not over and move_data(position.epoch, document.data()) and state is not None:
+            document.restore_again(vars(state))
         if ranks.shares_generators(folder, here.attempt):
             document.restore_generators()
     if not over:

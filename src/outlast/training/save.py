@@ -13,6 +13,7 @@ from outlast.training.disk import remove_tree
 from outlast.training.encode import Encoder
 from outlast.training.fielded import field, fielded
 from outlast.training.outputs import Output
+from outlast.training.sharing import shared
 from outlast.training.state import encode_parts
 from outlast.training.tensors import Plan, plan_file
 
@@ -96,6 +97,7 @@ def encode_state(
         state["step"], state["epoch"] = position.step, position.epoch
     if parts is not None:
         state["parts"] = encode_parts(encoder, parts)
+        state["shared"] = shared(encoder)
     state["ended"] = [one.record(index) for index, one in enumerate(ended)]
     state["flags"] = encoder.encode(dict(flags), "flags")
     texts = {disk.STATE: _json(state)}

@@ -75,7 +75,7 @@ class Steps(Walk[int]):
 
     def _begin(self) -> None:
         self._begun = True
-        self._loop.begin(self._is_over, lambda epoch, data: None)
+        self._loop.begin(self._is_over, lambda epoch, data: False)
         self._start = self._step = self._loop.position.step
 
     def _is_over(self, past: EndedLoop) -> bool:
