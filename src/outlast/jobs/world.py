@@ -55,6 +55,9 @@ class World:
         self.ailing: dict[str, str] = {}
         """Jobs that were listed as running and cannot go on as they should, and what they lack."""
 
+        self.adrift: dict[str, tuple[str, ...]] = {}
+        """Jobs that were listed, are on this computer, and have no home that is there; and where their machines' files are."""
+
         self.clock = clock
         self.random = random
         self.user_dir = user_dir

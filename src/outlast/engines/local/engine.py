@@ -83,12 +83,13 @@ class LocalEngine:
         arrived = os.path.exists(self.paths.incoming_order(launch.id))
         taken = os.path.exists(self.paths.order(launch.id))
         end = self.paths.read_end(launch.id)
+        wished_away = self.paths.wished_away(launch.id)
         if end is not None:
-            return end.state()
+            return replace(end.state(), stopped=wished_away)
         found = self._machines(launch) if taken else LaunchState(Condition.WAITING, self._why_not_taken())
+        if wished_away and not found.machines:
+            return LaunchState(Condition.ABSENT, over=True, stopped=True)
         if not arrived and not taken:
-            return LaunchState(Condition.ABSENT)
-        if self.paths.wished_away(launch.id) and not found.machines:
             return LaunchState(Condition.ABSENT)
         if not self.bell.heard():
             self.bell.ring()
