@@ -40,6 +40,28 @@ def test_a_submit_to_a_full_home_is_refused_and_can_be_made_again_when_there_is_
         assert user.outlast("run", *home, "--job-id", "second", "train.py").out == "trained\n"
 
 
+def test_a_submit_without_room_for_machines_says_whether_there_is_a_job(user: User) -> None:
+    """Whoever believes that there is none submits it twice."""
+    user.write("train.py", "print('trained')")
+    with small_disk(user, user.root / "disk", "2m") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        home, other = (["--home", str(user.root / name)] for name in ("home", "other"))
+        assert user.outlast("run", *home, "--job-id", "first", "train.py").code == 0
+        disk.fill()
+        said = user.outlast("run", *other, "--job-id", "second", "train.py")
+        assert_full(said.code, said.err)
+        assert f"`{disk.path}/outlast` cannot be written" in said.err and "job `second` was not submitted" in said.err
+        said = user.outlast("run", *home, "--job-id", "third", "train.py")
+        assert_full(said.code, said.err)
+        assert "job `third` is there, and nothing of it runs" in said.err and "`outlast stop third`" in said.err
+        assert "nothing was started" not in said.err
+        assert_nothing_runs(user)
+        disk.free()
+        assert user.outlast("jobs").code == 0
+        assert user.outlast("logs", "-f", "third").out == "trained\n"
+        assert {row["job"] for row in user.outlast("jobs", "--json").json} == {"first", "third"}
+
+
 def test_a_bundle_that_does_not_fit_leaves_nothing_behind(user: User) -> None:
     user.write("train.py", "print('trained')")
     (user.work / "data.bin").write_bytes(os.urandom(2 << 20))

@@ -129,9 +129,12 @@ class World:
             self._write_homes([url for url in known if url != home.url])
 
     def _write_homes(self, urls: list[str]) -> None:
+        from outlast.host.refused import told
+
         path = self.homes_path
         temporary = path.with_name(f".homes-{os.getpid()}")
-        write_private(temporary, json.dumps(urls, indent=1))
+        with told(self.user_dir):
+            write_private(temporary, json.dumps(urls, indent=1))
         if self.homes_damaged():
             os.replace(path, path.with_suffix(".damaged"))  # somebody may still read in it where their jobs are
         try:
