@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from outlast.host import files
+from outlast.host.process import Process
+from outlast.machine.supervise import FALLS, FALLS_MAX
 from tests.bad_input.damage import read
 from tests.bad_input.surroundings import assert_nothing_runs, small_disk
 from tests.cli.user import User
+from tests.engines.local_parts import standing_still
 from tests.waiting import until
 
 READING = (["jobs"], ["show"], ["logs"], ["checkpoints", "--verify"], ["pull", "--to", "pulled"])
@@ -60,6 +64,35 @@ def test_a_submit_without_room_for_machines_says_whether_there_is_a_job(user: Us
         assert user.outlast("jobs").code == 0
         assert user.outlast("logs", "-f", "third").out == "trained\n"
         assert {row["job"] for row in user.outlast("jobs", "--json").json} == {"first", "third"}
+
+
+def test_jobs_that_would_begin_while_the_machines_disk_is_full_wait_and_so_does_their_supervisor(user: User) -> None:
+    """It has fallen so often that it would not begin again, and nobody types a command when there is room."""
+    user.write("train.py", "print('trained')")
+    user.env.update({"OUTLAST_LOCAL_CPUS": "1", FALLS: str(FALLS_MAX)})
+    with small_disk(user, user.root / "disk", "2m") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        home = ["--home", str(user.root / "home")]
+        assert user.outlast("run", *home, "--job-id", "first", "train.py").code == 0
+        local = disk.seen / "outlast" / "local"
+        supervisor = Process.read(files.read_json(local / "supervisor.json"))
+        assert supervisor is not None
+        with standing_still(supervisor):
+            for job in ("second", "third"):
+                assert user.outlast("run", "--detach", *home, "--job-id", job, "train.py").code == 0
+            disk.fill()
+            changed_ns = local.stat().st_mtime_ns
+        until(lambda: local.stat().st_mtime_ns != changed_ns, "it has tried to tell that one of them waits")
+        assert {row["state"] for row in user.outlast("jobs", *home, "--running", "--json").json} <= {
+            "waiting",
+            "starting",
+        }
+        assert len(user.outlast("jobs", *home, "--running", "--json").json) == 2
+        assert not list(local.glob(".supervisor.json*"))
+        disk.free()
+        until(lambda: len(os.listdir(local / "ended")) == 3, "both have begun, and ended")
+        assert supervisor.alive()
+        assert {row["state"] for row in user.outlast("jobs", *home, "--json").json} == {"succeeded"}
 
 
 def test_a_bundle_that_does_not_fit_leaves_nothing_behind(user: User) -> None:
