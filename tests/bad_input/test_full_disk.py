@@ -181,13 +181,16 @@ def test_a_job_whose_home_is_full_is_stopped_all_the_same(user: User, machines_t
         assert states == {"stopped"}
 
 
-def test_a_job_whose_home_has_become_read_only_is_stopped_all_the_same(user: User) -> None:
+def test_a_job_whose_home_has_become_read_only_says_so_and_is_stopped_all_the_same(user: User) -> None:
     user.write("train.py", LONG)
     with small_disk(user, user.root / "disk", "4m") as disk:
         home = ["--home", str(disk.path / "home")]
         assert user.outlast("run", "--detach", *home, "--job-id", "mine", "train.py").code == 0
         until(lambda: user.outlast("logs", *home, "mine").out == "began\n", "its first line")
+        assert user.outlast("show", *home, "mine", "--json").json["why"] is None
         disk.remount("ro")
+        assert "is read-only; nothing is committed" in user.outlast("show", *home, "mine", "--json").json["why"]
+        assert "mine is running, without a home that can be written" in user.outlast("jobs", *home).err
         said = user.outlast("stop", *home, "mine")
         assert said.code == 4 and "nothing of job `mine` runs any more" in said.err, said.err
         assert_nothing_runs(user)
