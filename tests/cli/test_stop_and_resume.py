@@ -44,6 +44,30 @@ def test_several_jobs_are_told_to_stop_before_the_first_is_waited_for(user: User
     assert codes == [75, 75]
 
 
+LEAVES_LAST = """
+import os, signal, sys, time
+def leave(number, frame):
+    while len(sys.argv) > 1 and not os.listdir(sys.argv[1]):
+        time.sleep(0.01)
+    sys.exit(75)
+signal.signal(signal.SIGTERM, leave)
+print("began", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_job_that_left_while_another_was_waited_for_is_not_said_to_have_stopped_before(user: User) -> None:
+    user.write("train.py", LEAVES_LAST)
+    ended = str(user.outlast_dir / "local" / "ended")
+    assert user.outlast("run", "--detach", "--job-id", "one", "train.py", "--", ended).code == 0
+    assert user.outlast("run", "--detach", "--job-id", "two", "train.py").code == 0
+    for job in ("one", "two"):
+        until(partial(_has_begun, user, job), "its first line")
+    said = user.outlast("stop", "one", "two")
+    assert "two stopped after" in said.err and "before" not in said.err, said.err
+    assert "two had stopped before; nothing runs" in user.outlast("stop", "one", "two").err
+
+
 def test_where_one_of_several_jobs_is_unknown_none_is_stopped_and_that_is_said(user: User) -> None:
     user.write("train.py", "import time\ntime.sleep(600)")
     assert user.outlast("run", "--detach", "--job-id", "mine", "train.py").code == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,14 +72,12 @@ def command(
     found: list[Job | Adrift] = _all_that_run(world, home, name or "", wanted, yes=yes) if several else []
     for job in jobs:  # all of them before the first is stopped
         found.append(_find(world, job, home, found))
-    for each in found[1:]:
-        if isinstance(each, Job):
-            tell(each)
+    told = {each.folder_url for each in found[1:] if isinstance(each, Job) and tell(each)}
     stopped: list[dict[str, Any]] = []
     refused: list[OutlastError] = []
     for each in found:
         try:
-            stopped.append(_stop(world, each) if isinstance(each, Job) else _stop_adrift(world, each))
+            stopped.append(_stop(world, each, told) if isinstance(each, Job) else _stop_adrift(world, each))
         except OutlastError as error:  # those after it are to be stopped all the same
             error.state = error.state or f"job `{each.id}` may still run"
             refused.append(error)
@@ -92,7 +90,8 @@ def command(
     return EXIT_DONE
 
 
-def _stop(world: World, job: Job) -> dict[str, Any]:
+def _stop(world: World, job: Job, told: Collection[str]) -> dict[str, Any]:
+    """`told`: the folders of those that this command has told to stop, and that may have done so by now."""
     from outlast.jobs.stop import stop
     from outlast.results.sweep_status import with_cells
 
@@ -100,7 +99,8 @@ def _stop(world: World, job: Job) -> dict[str, Any]:
     if not before.final:
         say(f"stopping `{job.id}`: {_what_it_takes(job, before)}")
     status = with_cells(job.folder, stop(world, job))
-    say(end_line(status) if not before.final else f"{job.id} had {before.value} before; nothing runs")
+    stopped_now = not before.final or job.folder_url in told
+    say(end_line(status) if stopped_now else f"{job.id} had {before.value} before; nothing runs")
     return status.row()
 
 

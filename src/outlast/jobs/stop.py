@@ -38,14 +38,17 @@ def stop(world: World, job: Job, *, grace_seconds: float = GRACE_SECONDS) -> Sta
     return look(world, job)
 
 
-def tell(job: Job) -> None:
-    """Where several are to be stopped: each is told before the first is waited for. What is wrong is said when it is stopped."""
+def tell(job: Job) -> bool:
+    """Where several are to be stopped: each is told before the first is waited for. What is wrong is said when it is stopped.
+
+    False: it could not be told, or had ended before."""
     try:
         head = job.folder.existing_head().head
         if not head.state.final:
             wish(job, head.launch)
     except OutlastError:
-        return
+        return False
+    return not head.state.final
 
 
 def _stop_untold(world: World, job: Job, head: Head, why: StoreFull | Denied) -> None:
