@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from outlast.host import files
+from outlast.host.process import Process
+from outlast.machine.supervise import FALLS, FALLS_MAX
 from tests.bad_input.damage import read
 from tests.bad_input.surroundings import assert_nothing_runs, small_disk
 from tests.cli.user import User
+from tests.engines.local_parts import standing_still
 from tests.waiting import until
 
 READING = (["jobs"], ["show"], ["logs"], ["checkpoints", "--verify"], ["pull", "--to", "pulled"])
@@ -38,6 +42,57 @@ def test_a_submit_to_a_full_home_is_refused_and_can_be_made_again_when_there_is_
             assert "Traceback" not in user.outlast(*command).err
         disk.free()
         assert user.outlast("run", *home, "--job-id", "second", "train.py").out == "trained\n"
+
+
+def test_a_submit_without_room_for_machines_says_whether_there_is_a_job(user: User) -> None:
+    """Whoever believes that there is none submits it twice."""
+    user.write("train.py", "print('trained')")
+    with small_disk(user, user.root / "disk", "2m") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        home, other = (["--home", str(user.root / name)] for name in ("home", "other"))
+        assert user.outlast("run", *home, "--job-id", "first", "train.py").code == 0
+        disk.fill()
+        said = user.outlast("run", *other, "--job-id", "second", "train.py")
+        assert_full(said.code, said.err)
+        assert f"`{disk.path}/outlast` cannot be written" in said.err and "job `second` was not submitted" in said.err
+        said = user.outlast("run", *home, "--job-id", "third", "train.py")
+        assert_full(said.code, said.err)
+        assert "job `third` is there, and nothing of it runs" in said.err and "`outlast stop third`" in said.err
+        assert "nothing was started" not in said.err
+        assert_nothing_runs(user)
+        disk.free()
+        assert user.outlast("jobs").code == 0
+        assert user.outlast("logs", "-f", "third").out == "trained\n"
+        assert {row["job"] for row in user.outlast("jobs", "--json").json} == {"first", "third"}
+
+
+def test_jobs_that_would_begin_while_the_machines_disk_is_full_wait_and_so_does_their_supervisor(user: User) -> None:
+    """It has fallen so often that it would not begin again, and nobody types a command when there is room."""
+    user.write("train.py", "print('trained')")
+    user.env.update({"OUTLAST_LOCAL_CPUS": "1", FALLS: str(FALLS_MAX)})
+    with small_disk(user, user.root / "disk", "2m") as disk:
+        user.env.update(OUTLAST_DIR=str(disk.path / "outlast"))
+        home = ["--home", str(user.root / "home")]
+        assert user.outlast("run", *home, "--job-id", "first", "train.py").code == 0
+        local = disk.seen / "outlast" / "local"
+        supervisor = Process.read(files.read_json(local / "supervisor.json"))
+        assert supervisor is not None
+        with standing_still(supervisor):
+            for job in ("second", "third"):
+                assert user.outlast("run", "--detach", *home, "--job-id", job, "train.py").code == 0
+            disk.fill()
+            changed_ns = local.stat().st_mtime_ns
+        until(lambda: local.stat().st_mtime_ns != changed_ns, "it has tried to tell that one of them waits")
+        assert {row["state"] for row in user.outlast("jobs", *home, "--running", "--json").json} <= {
+            "waiting",
+            "starting",
+        }
+        assert len(user.outlast("jobs", *home, "--running", "--json").json) == 2
+        assert not list(local.glob(".supervisor.json*"))
+        disk.free()
+        until(lambda: len(os.listdir(local / "ended")) == 3, "both have begun, and ended")
+        assert supervisor.alive()
+        assert {row["state"] for row in user.outlast("jobs", *home, "--json").json} == {"succeeded"}
 
 
 def test_a_bundle_that_does_not_fit_leaves_nothing_behind(user: User) -> None:
@@ -123,23 +178,26 @@ def test_a_job_whose_home_is_full_is_stopped_all_the_same(user: User, machines_t
         assert len(user.outlast("jobs", *home, "--json").json) == 2
         disk.free()
         states = {row["state"] for row in user.outlast("jobs", *home, "--json").json}
-        assert states == ({"stopped"} if machines_too else {"failed"})
+        assert states == {"stopped"}
 
 
-def test_a_job_whose_home_has_become_read_only_is_stopped_all_the_same(user: User) -> None:
+def test_a_job_whose_home_has_become_read_only_says_so_and_is_stopped_all_the_same(user: User) -> None:
     user.write("train.py", LONG)
     with small_disk(user, user.root / "disk", "4m") as disk:
         home = ["--home", str(disk.path / "home")]
         assert user.outlast("run", "--detach", *home, "--job-id", "mine", "train.py").code == 0
         until(lambda: user.outlast("logs", *home, "mine").out == "began\n", "its first line")
+        assert user.outlast("show", *home, "mine", "--json").json["why"] is None
         disk.remount("ro")
+        assert "is read-only; nothing is committed" in user.outlast("show", *home, "mine", "--json").json["why"]
+        assert "mine is running, without a home that can be written" in user.outlast("jobs", *home).err
         said = user.outlast("stop", *home, "mine")
         assert said.code == 4 and "nothing of job `mine` runs any more" in said.err, said.err
         assert_nothing_runs(user)
         for command in (["jobs"], ["show"], ["logs"]):
             assert user.outlast(*command, *home).code == 0, command
         disk.remount("rw")
-        assert [row["state"] for row in user.outlast("jobs", *home, "--json").json] == ["failed"]
+        assert [row["state"] for row in user.outlast("jobs", *home, "--json").json] == ["stopped"]
 
 
 def test_a_job_that_cannot_be_resumed_for_want_of_room_says_that_it_stays_as_it_is(user: User) -> None:

@@ -14,7 +14,7 @@ from outlast.host import files
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
 from outlast.store.paths import TEMPORARY
-from tests.bad_input.surroundings import alive, processes
+from tests.bad_input.surroundings import alive, machines, processes
 from tests.cli.user import User
 from tests.waiting import until
 
@@ -184,3 +184,54 @@ def test_a_job_that_its_machine_did_not_find_in_its_home_is_reported_and_goes_on
     resumed = user.outlast("resume", "j")
     assert resumed.code == 0, resumed.err
     assert "resumed the loop `train` at step" in resumed.out
+
+
+def test_jobs_whose_home_was_removed_for_good_are_listed_and_stopped_where_they_run(user: User, tmp_path: Path) -> None:
+    """Also one that waits for its turn; not those whose home is there."""
+    home, place = tmp_path / "disk", tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", UNTIL_TOLD)
+    cpus = str(os.cpu_count())
+    away = ("run", "--detach", "--home", str(home), "--cpus", cpus, "train.py", "--", str(place))
+    for id in ("first", "second"):
+        assert user.outlast(*away[:1], "--job-id", id, *away[1:]).code == 0
+    assert user.outlast("run", "--detach", "--job-id", "third", "train.py", "--", str(place)).code == 0
+    until(lambda: user.outlast("show", "first", "--json").json["checkpoints"], "a checkpoint")
+    while home.exists():  # it is being written to
+        shutil.rmtree(home, ignore_errors=True)
+
+    listed = user.outlast("jobs", "--running", "--json")
+    states = {row["job"]: row["state"] for row in listed.json}
+    assert states == {"first": "running", "second": "waiting", "third": "waiting"}
+    assert "`outlast stop first` ends it without" in listed.err and "stop third" not in listed.err
+    assert user.outlast("jobs", "--json", "--home", str(tmp_path / "other")).json == []
+
+    (directory,) = (user.outlast_dir / "local" / "machines").glob("*/*")
+    assert f"`{directory}`" in listed.err
+    said = user.outlast("stop", f"{home}/jobs/second", "first", "--json")
+    assert said.code == 0 and said.err.count(f"its home `{home}` is not there") == 2, said.err
+    assert [row["state"] for row in said.json] == ["stopped", "stopped"]
+    assert directory.parent.name not in os.listdir(user.outlast_dir / "local" / "launches")
+    until(lambda: user.outlast("show", "third", "--json").json["state"] == "running", "its slots are free")
+    assert [row["job"] for row in user.outlast("jobs", "--json").json] == ["third"]
+    assert user.outlast("stop", "first").code == 3
+
+
+def test_a_job_that_was_stopped_without_its_home_has_stopped_when_it_is_back(user: User, tmp_path: Path) -> None:
+    home, place = tmp_path / "disk", tmp_path / "place"
+    place.mkdir()
+    user.write("train.py", UNTIL_TOLD)
+    started = user.outlast("run", "--detach", "--home", str(home), "--job-id", "j", "train.py", "--", str(place))
+    assert started.code == 0
+    until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
+    home.rename(tmp_path / "drawer")
+    home.mkdir()
+    assert user.outlast("stop", "--all", "--yes").code == 0
+    assert not machines(user)
+    assert not os.listdir(home)
+    home.rmdir()
+    (tmp_path / "drawer").rename(home)
+    assert user.outlast("show", "j", "--json").json["state"] == "stopped"
+    (place / "enough").touch()
+    resumed = user.outlast("resume", "j")
+    assert resumed.code == 0 and "resumed the loop `train` at step" in resumed.out, resumed.err

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from outlast.agent.child import Changed, Saved
-from outlast.clock import SYSTEM
+from outlast.clock import SYSTEM, SystemClock
 from outlast.host import system
 from outlast.machine import settle, unmodified
 from outlast.machine.disk_file import DiskFile, Seen
@@ -445,6 +445,42 @@ def test_looking_costs_little_however_many_files_there_are(tmp_path: Path) -> No
     for _ in range(1000):
         watching.look()
     assert len(looks) < 20, "asked too early it does not look"
+
+
+class HandClock(SystemClock):
+    """Turned by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+def test_a_look_that_was_held_up_is_not_weighed_and_one_that_is_always_slow_is(tmp_path: Path) -> None:
+    clock = HandClock()
+    watching = settle.Settling(str(tmp_path), str(tmp_path / "out"), list, clock)
+    looked_at: list[float] = []
+    scan = watching.scan
+
+    def look_for(seconds: float, looks: int) -> float:
+        """The time between the last two of so many looks that take so long."""
+
+        def slow() -> dict[str, Seen]:
+            looked_at.append(clock.seconds)
+            clock.seconds += seconds
+            return scan()
+
+        watching.scan = slow  # type: ignore[method-assign]
+        looked_at.clear()
+        while len(looked_at) < looks:
+            watching.look()
+            clock.seconds += 0.01
+        return looked_at[-1] - looked_at[-2]
+
+    assert look_for(0.0, 3) < 0.25
+    assert look_for(0.05, 2) < 0.3, "the one before was held up"
+    assert look_for(0.05, 6) > 5.0, "all of them take so long"
 
 
 @pytest.mark.parametrize("held", [False, True])

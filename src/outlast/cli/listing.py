@@ -21,6 +21,7 @@ NowAt = Callable[[str], float]
 LIMIT_DEFAULT = 50
 """How many a person is shown at once."""
 
+ADRIFT_SAID_MAX = 8
 ENDED = frozenset(("succeeded", "failed", "stopped", "expired", "damaged"))
 STATES = (
     "submitted",
@@ -72,6 +73,7 @@ def list_all(
     for one in jobs if world.ailing else ():
         if one.job in world.ailing:
             say(f"{one.job} is running, {shown(world.ailing[one.job])}")
+    _say_adrift([one for one in jobs if one.job in world.adrift] if world.adrift else [], world.adrift)
     if as_json:
         put_raw(one.raw for one in (jobs[:limit] if limit else jobs))
     elif jobs:
@@ -87,6 +89,17 @@ def list_all(
     else:
         _say_none(filtered=bool(running or states or labels or name))
     return EXIT_DONE
+
+
+def _say_adrift(jobs: Sequence[Listed], files: Mapping[str, tuple[str, ...]]) -> None:
+    for one in jobs[:ADRIFT_SAID_MAX]:
+        where = f", and until then all that it saves is in `{shown(files[one.job][0])}` alone" if files[one.job] else ""
+        say(
+            f"{one.job} is {one.state} on this computer, and {shown(one.row()['why'])}: it commits when that is back{where}; "
+            f"`outlast stop {one.job}` ends it without"
+        )
+    if len(jobs) > ADRIFT_SAID_MAX:
+        say(f"and {len(jobs) - ADRIFT_SAID_MAX:,} more whose home is not there")
 
 
 def newest(jobs: Sequence[Listed], limit: int) -> Sequence[Listed]:

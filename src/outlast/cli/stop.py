@@ -10,12 +10,13 @@ import click
 from outlast.cli.app import Command
 from outlast.cli.options import TEXT, group_option, home_option, json_option, named_group
 from outlast.cli.outcome import end_line
-from outlast.cli.terminal import put_json, say, say_interrupted
-from outlast.errors import EXIT_DONE, NotFound, OutlastError, UsageError
+from outlast.cli.terminal import put_json, say, say_interrupted, shown
+from outlast.errors import EXIT_DONE, Denied, NotFound, OutlastError, StoreError, UsageError
 from outlast.spec.names import check_label
 
 if TYPE_CHECKING:
     from outlast.folder.records import State
+    from outlast.jobs.adrift import Adrift
     from outlast.jobs.job import Job
     from outlast.jobs.world import World
 
@@ -46,10 +47,9 @@ def command(
 ) -> int:
     """Stop jobs: each trainer saves a checkpoint and leaves, and its machines are gone when this returns.
 
-    A job that has ended stays as it ended. `outlast resume JOB` goes on.
+    A job that has ended stays as it ended. `outlast resume JOB` goes on. One that runs on this computer and whose
+    home is not there is ended without a save.
     """
-    from outlast.jobs.find import cell_of
-    from outlast.jobs.sweep_parts import find_whole, is_sweep, refuse_cell
     from outlast.jobs.world import system_world
 
     group = named_group(ctx)
@@ -67,14 +67,9 @@ def command(
     if not jobs and not several:
         raise UsageError("missing argument `JOB...`", hint="`outlast jobs --running` lists what may be stopped")
     world = system_world()
-    found: list[Job] = _all_that_run(world, home, name or "", wanted, yes=yes) if several else []
+    found: list[Job | Adrift] = _all_that_run(world, home, name or "", wanted, yes=yes) if several else []
     for job in jobs:  # all of them before the first is stopped
-        try:
-            found.append(find_whole(world, job, home, "stop"))
-        except NotFound:
-            if found and job.isdecimal() and is_sweep(found[-1]):
-                refuse_cell(cell_of(found[-1], int(job)), "stop")
-            raise
+        found.append(_find(world, job, home, found))
     try:
         stopped, refused = _stop_all(world, found)
     except KeyboardInterrupt:
@@ -90,16 +85,20 @@ def command(
     return EXIT_DONE
 
 
-def _stop_all(world: World, found: Sequence[Job]) -> tuple[list[dict[str, Any]], list[OutlastError]]:
+def _stop_all(world: World, found: Sequence[Job | Adrift]) -> tuple[list[dict[str, Any]], list[OutlastError]]:
     """Those that have ended, and why others may not have."""
+    from outlast.jobs.job import Job
     from outlast.jobs.stop import tell
 
     stopped: list[dict[str, Any]] = []
     refused: list[OutlastError] = []
-    told = {each.folder_url for each in found[1:] if tell(each)}
+    told = {each.folder_url for each in found[1:] if isinstance(each, Job) and tell(each)}
     for each in found:
         try:
-            stopped.append(_stop(world, each, told=each.folder_url in told))
+            if isinstance(each, Job):
+                stopped.append(_stop(world, each, told=each.folder_url in told))
+            else:
+                stopped.append(_stop_adrift(world, each))
         except OutlastError as error:  # those after it are to be stopped all the same
             error.state = error.state or f"job `{each.id}` may still run"
             refused.append(error)
@@ -119,6 +118,36 @@ def _stop(world: World, job: Job, *, told: bool) -> dict[str, Any]:
     return status.row()
 
 
+def _find(world: World, text: str, home: str | None, before: Sequence[Job | Adrift] = ()) -> Job | Adrift:
+    """In its home; or where it runs, if its home is not there. `before`: what stands before it in the line."""
+    from outlast.jobs.adrift import find_adrift
+    from outlast.jobs.find import cell_of
+    from outlast.jobs.job import Job
+    from outlast.jobs.sweep_parts import find_whole, is_sweep, refuse_cell
+
+    try:
+        return find_whole(world, text, home, "stop")
+    except (NotFound, StoreError, Denied):
+        found = find_adrift(world, text, home)
+        if found is not None:
+            return found
+        if before and text.isdecimal() and isinstance(before[-1], Job) and is_sweep(before[-1]):
+            refuse_cell(cell_of(before[-1], int(text)), "stop")
+        raise
+
+
+def _stop_adrift(world: World, job: Adrift) -> dict[str, Any]:
+    from outlast.jobs.adrift import stop_adrift
+    from outlast.jobs.list import row_adrift
+
+    say(f"stopping `{job.id}`: its home `{shown(job.launch.home)}` is not there, and nothing more of it can be saved")
+    stop_adrift(world, job)
+    say(
+        f"{job.id} stopped; nothing runs; where its home comes back, `outlast resume {job.id}` goes on from its last commit"
+    )
+    return row_adrift(job, "stopped")
+
+
 def _what_it_takes(job: Job, state: State) -> str:
     """A job that waits, for a place in the queue or for a machine, has no trainer. Of a sweep head does not tell."""
     from outlast.folder.records import State
@@ -129,12 +158,13 @@ def _what_it_takes(job: Job, state: State) -> str:
     return "it has not begun" if state is State.SUBMITTED else "its trainer saves and leaves"
 
 
-def _all_that_run(world: World, home: str | None, name: str, labels: Mapping[str, str], *, yes: bool) -> list[Job]:
+def _all_that_run(
+    world: World, home: str | None, name: str, labels: Mapping[str, str], *, yes: bool
+) -> list[Job | Adrift]:
     """None if somebody says no."""
     from outlast.cli.confirm import confirmed
     from outlast.cli.edge import note_away
     from outlast.jobs.list import list_all_jobs
-    from outlast.jobs.sweep_parts import find_whole
 
     listed = list_all_jobs(world, home=home, running=True, labels=labels, name=name)
     note_away(world.away)
@@ -145,4 +175,4 @@ def _all_that_run(world: World, home: str | None, name: str, labels: Mapping[str
     more = f" and {len(listed) - NAMED_MAX:,} more" if len(listed) > NAMED_MAX else ""
     if not confirmed(f"stop {names}{more}", yes=yes, state="nothing was stopped"):
         return []
-    return [find_whole(world, one.row()["folder"], home, "stop") for one in listed]
+    return [_find(world, one.row()["folder"], home) for one in listed]

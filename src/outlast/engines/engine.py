@@ -83,6 +83,9 @@ class LaunchState:
     over: bool = False
     """It is absent because it has ended, and another `start` is none."""
 
+    stopped: bool = False
+    """It is over because of `stop`, and not because its machines left."""
+
     @property
     def alive(self) -> bool:
         return self.condition in (Condition.WAITING, Condition.STARTING, Condition.RUNNING)
@@ -222,7 +225,7 @@ class Capabilities:
     """Which computer this is, `name:digest`, where machines can be started and seen from it alone; empty: from everywhere."""
 
     keeps_ends: bool = False
-    """`state` of a launch that was stopped says that it is over: whoever looks knows it, also where the home does not."""
+    """`state` of a launch that was stopped says that it is over, and why: whoever looks knows it, also where the home does not."""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,18 @@ EXAMINERS: Mapping[str, Callable[[Path], Examined]] = {
 """The same, for `doctor`."""
 
 
+def _local_held(user_dir: Path) -> Iterator[Launch]:
+    from outlast.engines.local.held import held
+
+    return held(user_dir)
+
+
+HELD: Mapping[str, Callable[[Path], Iterator[Launch]]] = {
+    "local": _local_held,
+}
+"""The user's directory -> launches that run or wait on this computer, whatever has become of their home."""
+
+
 def _compute_resources(launch: Launch) -> tuple[Resource, ...]:
     from outlast.engines.compute.resources import resources
 

@@ -48,6 +48,9 @@ def put(path: AnyPath, data: bytes, *, durable: bool = False) -> None:
         _write_all(descriptor, data)
         if durable:
             make_durable(descriptor)
+    except OSError:
+        os.unlink(temporary)  # what it has taken of a disk that is full is somebody else's room
+        raise
     finally:
         os.close(descriptor)
     os.replace(temporary, path)

@@ -1,4 +1,4 @@
-"""Why nothing is heard of machines that are up: they lack a right, as they say themselves, or their home has no room left."""
+"""Why nothing is heard of machines that are up: they lack a right, as they say themselves, or their home takes nothing any more."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_complaint(
     """Asked of the machines only where they are up and nothing is heard of them in the home."""
     if state.why or state.condition is not Condition.RUNNING:
         return state
-    if words := _full_words(job, head):
+    if words := _closed_words(job, head):
         return replace(state, why=words)
     listen = COMPLAINTS.get(record.engine)
     if listen is None or not _is_quiet(job, record, head, beat):
@@ -44,12 +44,15 @@ def with_complaint(
     return replace(state, why=words[:WORDS_MAX])
 
 
-def _full_words(job: Job, head: Head) -> str:
-    """Whether the next checkpoint will find no room, if the last one is anything to go by; only a directory can be asked."""
+def _closed_words(job: Job, head: Head) -> str:
+    """Whether the next checkpoint cannot be written, or will find no room, if the last one is anything to go by; only a directory can be
+    asked."""
     try:
         seen = os.statvfs(job.home.url)
     except OSError:
         return ""
+    if seen.f_flag & os.ST_RDONLY:  # as Linux leaves a disk on which it has found errors
+        return f"without a home that can be written: the file system of `{job.home.url}` is read-only; nothing is committed meanwhile"
     free_bytes = seen.f_bavail * seen.f_frsize
     needed_bytes = max([ROOM_BYTES_MIN, *(one.bytes for one in head.checkpoints[-1:])])
     if free_bytes >= needed_bytes:

@@ -35,7 +35,7 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
         return cell_of(find(world, cell[0], home), cell[1])
     if len(text) <= layout.JOB_ID_LENGTH_MAX and layout.JOB_ID_CHARACTERS.issuperset(text):
         # By its whole name, without a look at the index, which may be long.
-        exact = next(world.each(home, lambda one: _exact(one, text)), None)
+        exact = next(world.each(home, lambda one: having(one, text)), None)
         if exact is not None:
             return exact if home is not None else _only(world, exact)
     matches: dict[tuple[str, str], Job] = {}
@@ -60,7 +60,7 @@ def find(world: World, text: str | None, home: str | None = None) -> Job:
 
 def _only(world: World, job: Job) -> Job:
     """What is done to a job must not be done to another one of its name: the homes that are quick to ask are asked for it."""
-    named = world.each(None, lambda one: _exact(one, job.id), here=True)
+    named = world.each(None, lambda one: having(one, job.id), here=True)
     others = [one for one in named if one.folder_url != job.folder_url]
     if others:
         raise _several(job.id, [job, *others])
@@ -83,7 +83,8 @@ def cell_of(sweep: Job, number: int) -> Job:
     return cell
 
 
-def _exact(home: Home, id: str) -> Iterator[Job]:
+def having(home: Home, id: str) -> Iterator[Job]:
+    """The job of exactly this name, if the home has it."""
     job = Job.of(home, id)
     if any(True for _ in home.store.list(job.folder.keys.spec, limit=1)):
         yield job

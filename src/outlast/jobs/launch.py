@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from outlast.dataclass import replace
-from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, UsageError
+from outlast.errors import Denied, KeyMissing, NotFound, OutlastError, PreconditionFailed, StoreFull, UsageError
 from outlast.folder import layout, life
 from outlast.folder.folder import nonce
 from outlast.folder.publish import publish
@@ -98,10 +98,21 @@ def start_new(world: World, job: Job, spec: Spec, record: LaunchRecord, head: He
     """A launch that this command has made itself: if it is refused, it is over."""
     try:
         start(world, job, spec, head, record)
-    except (Denied, NotFound, UsageError) as error:
-        if world.engine(record.engine).capabilities.rents and _give_up(world, job, spec, record, error):
+    except (Denied, NotFound, StoreFull, UsageError) as error:
+        if not world.engine(record.engine).capabilities.rents:
+            if isinstance(error, (Denied, StoreFull)):
+                _waits(job, error)
+        elif not isinstance(error, StoreFull) and _give_up(world, job, spec, record, error):
             error.state = error.state or f"job `{job.id}` has failed: nobody will start it later"
         raise
+
+
+def _waits(job: Job, error: OutlastError) -> None:
+    """This computer has no room for its machine, or lets nobody write: the job is there, and whoever submits another has two."""
+    error.state = (
+        f"job `{job.id}` is there, and nothing of it runs: the first command that looks at it and can starts it"
+    )
+    error.hint = f"{error.hint}; `outlast stop {job.id}` gives it up"
 
 
 def _give_up(world: World, job: Job, spec: Spec, record: LaunchRecord, error: OutlastError) -> bool:

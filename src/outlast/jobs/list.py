@@ -15,7 +15,7 @@ from outlast.spec.progress import OnProgress, silent
 
 if TYPE_CHECKING:
     from outlast.folder.home import Home, Indexed
-    from outlast.jobs.job import Job
+    from outlast.jobs.adrift import Adrift
 
 FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
 YOUNG_SECONDS = 300.0
@@ -34,7 +34,8 @@ def list_jobs(
 ) -> list[Row]:
     """The objects of `jobs --json`. `running`: not ended; half a submit has not begun.
 
-    A job whose records cannot be read is listed as `damaged`, and it alone has a `why`: one bad job must not hide the others.
+    A job whose records cannot be read is listed as `damaged`, with a `why`: one bad job must not hide the others. So has one that is on
+    this computer and whose home is not there.
     """
     return [one.row() for one in list_all_jobs(world, home=home, running=running, labels=labels, name=name)]
 
@@ -50,7 +51,9 @@ def list_all_jobs(
     on_progress: OnProgress = silent,
 ) -> list[Listed]:
     """The same, each with its row undecoded."""
-    found = world.each(home, lambda one: _all(world, one, on_progress))
+    found = list(world.each(home, lambda one: _all(world, one, on_progress)))
+    if world.missing or world.away:
+        found += _adrift(world, home)
     wanted = [one for one in found if not running or not (one.state in ENDED or is_half(one))]
     if states:
         wanted = [one for one in wanted if one.state in states]
@@ -118,9 +121,9 @@ def _row(world: World, home: Home, indexed: Indexed) -> Row:
     try:
         status = with_cells(job.folder, look(world, job))
     except (NotFound, KeyMissing):
-        return _half(job, indexed, "submitted", "the submit was never completed")
+        return row_unread(job.id, job.folder_url, indexed.submitted_at, "submitted", "the submit was never completed")
     except (Damaged, NewerFormat, Denied, UsageError) as error:
-        return _half(job, indexed, "damaged", error.message)
+        return row_unread(job.id, job.folder_url, indexed.submitted_at, "damaged", error.message)
     if status.state == "running" and status.why:
         world.ailing[status.job] = status.why
     return status.row()
@@ -131,20 +134,39 @@ def _is_young(row: Row, now: float) -> bool:
     return now - float(row["ended_at"] or 0.0) < YOUNG_SECONDS
 
 
-def _half(job: Job, indexed: Indexed, state: str, why: str) -> Row:
+def _adrift(world: World, home: str | None) -> Iterator[Listed]:
+    """What is on this computer and in none of the homes that are there."""
+    from outlast.jobs.adrift import adrift
+
+    gone = {*world.missing, *world.away} if home is None else {*world.away}
+    for one in adrift(world, lambda one: one.launch.home in gone):
+        found = world.engine(one.engine).state(one.launch)
+        if found.alive:
+            world.adrift[one.id] = found.directories
+            yield listed(row_adrift(one, found.condition.value))
+
+
+def row_adrift(one: Adrift, state: str) -> Row:
+    why = f"its home `{one.launch.home}` is not there"
+    row = row_unread(one.id, one.folder_url, one.launch.asked_at, state, why)
+    return {**row, "engine": one.engine, "target": one.launch.command}
+
+
+def row_unread(job: str, folder_url: str, submitted_at: float, state: str, why: str) -> Row:
+    """Of a job of whose records nothing is known."""
     empty: Row = dict.fromkeys(("target", "step", "started_at", "ended_at", "exit_code", "sweep", "cells", "engine"))
     return {
         **empty,
-        "job": job.id,
-        "name": job.id.rpartition("-")[0] or job.id,
+        "job": job,
+        "name": job.rpartition("-")[0] or job,
         "state": state,
         "args": [],
         "labels": {},
         "attempts": 0,
         "preemptions": 0,
-        "submitted_at": indexed.submitted_at,
+        "submitted_at": submitted_at,
         "cost_usd": 0.0,
         "usd_per_hour": 0.0,
-        "folder": job.folder_url,
+        "folder": folder_url,
         "why": why,
     }

@@ -108,7 +108,10 @@ def _mend(
     elif launch_state.over and not job.folder.existing_head().head.state.final:
         # Machines write their job's end before their own: there is none, and none is to come.
         alone = life.left_alone(at.head, job.folder.read_beat(at.head.attempt), now)
-        final = life.final(alone, State.FAILED, now, reason=launch_state.why or LEFT)
+        if launch_state.stopped:  # by somebody who could not write that here
+            final = life.final(alone, State.STOPPED, now)
+        else:
+            final = life.final(alone, State.FAILED, now, reason=launch_state.why or LEFT)
     if final is not None:
         try:
             return end(world, job, spec, record, at, final), LaunchState(Condition.ABSENT)

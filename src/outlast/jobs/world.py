@@ -55,6 +55,9 @@ class World:
         self.ailing: dict[str, str] = {}
         """Jobs that were listed as running and cannot go on as they should, and what they lack."""
 
+        self.adrift: dict[str, tuple[str, ...]] = {}
+        """Jobs that were listed, are on this computer, and have no home that is there; and where their machines' files are."""
+
         self.clock = clock
         self.random = random
         self.user_dir = user_dir
@@ -126,9 +129,12 @@ class World:
             self._write_homes([url for url in known if url != home.url])
 
     def _write_homes(self, urls: list[str]) -> None:
+        from outlast.host.refused import told
+
         path = self.homes_path
         temporary = path.with_name(f".homes-{os.getpid()}")
-        write_private(temporary, json.dumps(urls, indent=1))
+        with told(self.user_dir):
+            write_private(temporary, json.dumps(urls, indent=1))
         if self.homes_damaged():
             os.replace(path, path.with_suffix(".damaged"))  # somebody may still read in it where their jobs are
         try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections import deque
 from collections.abc import Callable, Collection
 
 from outlast.clock import Clock
@@ -35,6 +36,9 @@ HELD_UP_SECONDS = 600.0
 LOOK_SECONDS = 0.2
 LOOK_SHARE = 100
 """A look may cost a hundredth of the time between two looks."""
+
+LOOKS_WEIGHED = 4
+"""The quickest of so many says what a look costs: others had to wait, for a processor or a disk that a trainer keeps busy."""
 
 _LOG = pattern(r"\.(log|csv|tsv|txt|jsonl|ndjson|out|err|wandb)$|tfevents", re.IGNORECASE)
 
@@ -98,6 +102,7 @@ class Settling:
         self.watched: dict[str, Watched] = {}
         self.removed_at = clock.monotonic()
         self._look_at = 0.0
+        self._looks_took: deque[float] = deque(maxlen=LOOKS_WEIGHED)
         self._disturbed_at: float | None = None
         """Since when no look has found them quiet; None: the last one has, or there is nothing to take."""
 
@@ -130,7 +135,8 @@ class Settling:
         quiet = self._judge(begun_at) if self._has_checkpoint() else None
         self._note_disturbance(begun_at, quiet=quiet is not None)
         now = self.clock.monotonic()
-        self._look_at = now + max(LOOK_SECONDS, LOOK_SHARE * (now - begun_at))
+        self._looks_took.append(now - begun_at)
+        self._look_at = now + max(LOOK_SECONDS, LOOK_SHARE * min(self._looks_took))
         return quiet
 
     def _note_disturbance(self, now: float, *, quiet: bool) -> None:

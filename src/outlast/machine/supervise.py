@@ -24,7 +24,10 @@ IDLE = "OUTLAST_SUPERVISOR_IDLE_SECONDS"
 FALLS = "OUTLAST_SUPERVISOR_FALLS"
 FALLS_MAX = 10
 FALL_SECONDS = 5.0
-"""A supervisor that fell (a full disk, say) begins again after so long, finding everything on disk; so often at most."""
+"""A supervisor that fell (a full disk, say) begins again after so long, finding everything on disk; so often at most, in a row."""
+
+STEADY_SECONDS = 600.0
+"""Who has worked for so long has not fallen for what the one before it fell for."""
 
 
 def main(arguments: list[str]) -> int:
@@ -40,13 +43,15 @@ def main(arguments: list[str]) -> int:
         this_machine(os.environ),
         float(os.environ.get(IDLE) or IDLE_SECONDS),
     )
+    began_at = SYSTEM.monotonic()
     try:
         supervisor.run(int(lock) if lock else None)
     except Exception:  # noqa: BLE001  the edge of a process
         traceback.print_exc()
         if not os.path.isdir(directory):
             return 1  # it was removed, with all that there was to do
-        falls = int(os.environ.get(FALLS) or 0) + 1
+        steady = SYSTEM.monotonic() - began_at >= STEADY_SECONDS
+        falls = 1 if steady else int(os.environ.get(FALLS) or 0) + 1
         if falls > FALLS_MAX:
             return 1
         sys.stderr.flush()

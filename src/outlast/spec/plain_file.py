@@ -30,5 +30,9 @@ def read_plain(path: str | os.PathLike[str], bytes_max: int) -> bytes:
 def write_private(path: Path, text: str) -> None:
     """For this user alone, whatever the umask and the directory allow."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+    except OSError:
+        os.unlink(path)  # half of it, on a disk that is full, is nothing to read
+        raise

@@ -283,7 +283,7 @@ def check_stopping_ends_every_process(place: Place) -> None:
     assert not place.alive(machine, process)
     state = engine.state(launch)
     assert state.condition is Condition.ABSENT
-    assert state.over or not engine.capabilities.keeps_ends
+    assert (state.over and state.stopped) or not engine.capabilities.keeps_ends
 
 
 def check_stopping_what_is_gone_is_no_error(place: Place) -> None:
@@ -291,6 +291,7 @@ def check_stopping_what_is_gone_is_no_error(place: Place) -> None:
     finished, never = place.launch("finish"), place.launch("finish")
     engine.start(finished)
     until(lambda: ended(engine, finished), "it finished")
+    assert not engine.state(finished).stopped
     for launch in (finished, never):
         engine.stop(launch)
         engine.stop(launch)

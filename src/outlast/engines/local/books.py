@@ -73,10 +73,9 @@ class Books:
         files.remove(self.paths.incoming_stop(launch_id))
 
     def close(self, launch_id: str, end: End) -> None:
-        """The end is written before the launch is removed: in between it is both, and the end counts."""
+        """The end is written before the launch is removed: in between it is both, and the end counts. A wish stays: it says why."""
         self.paths.write_end(launch_id, end)
         files.remove(self.paths.order(launch_id))
-        files.remove(self.paths.wish(launch_id))
 
     def forget(self, now: float) -> None:
         """And what a `start` that was killed in the middle left in its place, which nobody will take up."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from outlast.clock import Clock
@@ -17,10 +14,11 @@ from outlast.engines.local import capacity, ending
 from outlast.engines.local.ailing import losses_words
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
-from outlast.errors import Denied, OutlastError, StoreFull, UsageError
+from outlast.errors import OutlastError, UsageError
 from outlast.host import files, system
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
+from outlast.host.refused import told
 from outlast.spec.spec import Machine
 
 BOOT = "outlast.machine.boot:boot"
@@ -58,7 +56,7 @@ class LocalEngine:
         check_id(launch.id)
         if launch.machine.cpus < 1 or launch.machine.gpus < 0 or launch.workers < 1:
             raise UsageError(f"{launch.workers} workers with {launch.machine.cpus} CPUs and {launch.machine.gpus} GPUs")
-        with _told(self.paths.path, "nothing was started"):
+        with told(self.paths.path, "nothing was started"):
             self.paths.create()
             if self._known(launch.id):
                 return
@@ -83,12 +81,13 @@ class LocalEngine:
         arrived = os.path.exists(self.paths.incoming_order(launch.id))
         taken = os.path.exists(self.paths.order(launch.id))
         end = self.paths.read_end(launch.id)
+        wished_away = self.paths.wished_away(launch.id)
         if end is not None:
-            return end.state()
+            return replace(end.state(), stopped=wished_away)
         found = self._machines(launch) if taken else LaunchState(Condition.WAITING, self._why_not_taken())
+        if wished_away and not found.machines:
+            return LaunchState(Condition.ABSENT, over=True, stopped=True)
         if not arrived and not taken:
-            return LaunchState(Condition.ABSENT)
-        if self.paths.wished_away(launch.id) and not found.machines:
             return LaunchState(Condition.ABSENT)
         if not self.bell.heard():
             self.bell.ring()
@@ -96,7 +95,7 @@ class LocalEngine:
 
     def stop(self, launch: Launch) -> None:
         check_id(launch.id)
-        with _told(self.paths.path, "what runs of it was not stopped"):
+        with told(self.paths.path, "what runs of it was not stopped"):
             self.paths.create()
             if self.paths.read_end(launch.id) is not None:
                 return
@@ -218,23 +217,3 @@ class LocalEngine:
 
 def _is_here(directory: MachineDir, process: Process) -> bool:
     return directory.left_done() is None and process.alive()
-
-
-@contextmanager
-def _told(path: Path, state: str) -> Iterator[None]:
-    """The system's own errors, as a user can read them."""
-    try:
-        yield
-    except OSError as error:
-        kinds = {
-            errno.EACCES: Denied,
-            errno.EPERM: Denied,
-            errno.EROFS: Denied,
-            errno.ENOSPC: StoreFull,
-            errno.EDQUOT: StoreFull,
-        }
-        raise kinds.get(error.errno or 0, OutlastError)(
-            f"`{path}` cannot be written: {error.strerror}",
-            state=state,
-            hint="free some space there, or set OUTLAST_DIR to a directory that can be written",
-        ) from error

@@ -5,7 +5,7 @@
     launches/<id>.json   taken up by the supervisor: waits in the queue, or has machines
     machines/<id>/<rank>-<n>/
     trash/               directories of dead machines on their way out
-    stopped/<id>         the wish that ends a launch, and forbids it to begin, for ever
+    stopped/<id>         the wish that ends a launch, and forbids it to begin, for ever; with an end: what it ended for
     ended/<id>           what became of it; empty: nothing is left of it and there is nothing to say
     supervisor.lock      held by the living supervisor
     supervisor.json      who it is, and what it has to give

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 
@@ -34,6 +35,9 @@ SWEEP_SECONDS = (0.002, 1.0)
 
 RETRY_SECONDS = 5.0
 """What this computer refused (a directory, a process) is asked for again after so long."""
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+"""Nothing that a launch has done wrong, and whoever makes room wants those that wait to begin: its deadline is the limit."""
 
 
 class Rank:
@@ -91,7 +95,8 @@ class Life:
                 before = self.machines.prepare(self._directory(rank), rank.next)
                 self.moved_from = os.path.basename(os.path.dirname(before.path)) if before is not None else ""
         except OSError as error:
-            self.stop(End(Condition.BOOT_FAILED, f"no directory for its machine: {error}"))
+            for rank in new:
+                self._refused(rank, error)
             return
         for rank in new:
             self._fork(rank)
@@ -249,8 +254,9 @@ class Life:
         rank.next = _after(rank.next)
 
     def _refused(self, rank: Rank, error: OSError) -> None:
-        """This computer has no room for a machine just now: no space, no process to spare."""
-        rank.next = replace(rank.next, failed_boots=rank.next.failed_boots + 1)
+        """This computer has no room for a machine just now: no process to spare, or no space, which is waited for."""
+        if error.errno not in NO_SPACE:
+            rank.next = replace(rank.next, failed_boots=rank.next.failed_boots + 1)
         if rank.next.failed_boots >= FAILED_BOOTS_MAX:
             self.stop(End(Condition.BOOT_FAILED, f"its machine could not be started: {error}"))
         else:

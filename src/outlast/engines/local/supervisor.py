@@ -309,8 +309,12 @@ class Supervisor:
             return LOOK_SECONDS_MAX
         if now < self._tell_at:
             return self._tell_at - now
-        files.put_json(self.paths.supervisor, told)
-        self._told, self._tell_at = told, now + TELL_SECONDS
+        self._tell_at = now + TELL_SECONDS
+        try:
+            files.put_json(self.paths.supervisor, told)
+        except OSError:
+            return TELL_SECONDS  # a full disk, say: what is told is no reason to leave the machines alone
+        self._told = told
         return LOOK_SECONDS_MAX
 
 
