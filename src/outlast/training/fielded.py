@@ -26,9 +26,8 @@ else:
         defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
 
         def initialize(self, *given, **named):
-            if not named and len(given) == len(
-                names
-            ):  # a state of ten thousand arrays makes twenty thousand of them at each save
+            # First the short way: a state of ten thousand arrays makes twenty thousand of them at each save.
+            if not named and len(given) == len(names):
                 self.__dict__.update(zip(names, given, strict=True))
                 return
             values = dict(zip(names, given, strict=False))
