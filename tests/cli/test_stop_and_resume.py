@@ -264,6 +264,12 @@ def test_what_kept_no_checkpoint_is_no_job_to_begin_another_one_with(user: User)
     assert "hint: `outlast resume failed` begins at the beginning" in refused.err
 
 
+@pytest.mark.parametrize("which", [["--all", "--yes"], ["--name", "nobody"], ["--label", "team=none"]])
+def test_where_nothing_is_to_be_stopped_the_document_is_an_empty_list(user: User, which: list[str]) -> None:
+    said = user.outlast("stop", *which, "--json")
+    assert said.code == 0 and said.json == []
+
+
 def test_resume_detached_says_the_same_three_fields(user: User) -> None:
     user.write("train.py", "raise SystemExit(1)")
     user.outlast("run", "--job-id", "mine", "train.py")

@@ -17,6 +17,7 @@ from outlast.errors import NotFound, UsageError
 from outlast.jobs.asked import Asked
 from outlast.jobs.job_names import read_names
 from outlast.jobs.list import list_jobs
+from outlast.jobs.pull import pull
 from outlast.jobs.submit import submit
 from outlast.jobs.world import system_world
 from outlast.store.directory import DirectoryStore
@@ -101,6 +102,26 @@ def test_a_pull_mends_what_was_changed_here(tmp_path: Path) -> None:
     file.write_text("9")
     assert job.pull(to=str(tmp_path / "results")).files == ["outputs/total.txt"]
     assert file.read_text() == "6"
+
+
+def test_two_pulls_to_one_place_at_once_copy_every_file_whole(tmp_path: Path) -> None:
+    Path("large.py").write_text(
+        "import outlast\n(outlast.output_dir() / 'large').write_bytes(bytes(range(256)) * 9000)\n"
+    )
+    job = outlast.submit("large.py")
+    job.wait()
+    to = tmp_path / "results"
+    others: list[list[str]] = []
+
+    def pull_too(doing: str, done: int, total: int, unit: str = "") -> None:
+        if not others:
+            others.append([])
+            others.append(job.pull(to=str(to)).files)
+
+    assert pull(job._job, to=str(to), on_progress=pull_too).files == ["outputs/large"]
+    assert others == [[], ["outputs/large"]]
+    assert [path.name for path in (to / "outputs").iterdir()] == ["large"]
+    assert (to / "outputs" / "large").read_bytes() == bytes(range(256)) * 9000
 
 
 def test_many_jobs_share_one_bundle_and_each_ends() -> None:

@@ -76,7 +76,7 @@ def command(
         return say_interrupted(
             "what was told to stop does so by itself, `outlast jobs --running` lists what has not ended"
         )
-    if as_json and stopped:
+    if as_json and (stopped or not refused):
         put_json(stopped)
     for other in refused[1:]:
         say(f"{other.message}; {other.state}")

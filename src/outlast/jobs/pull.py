@@ -17,6 +17,7 @@ from outlast.folder.publish import OUTPUT
 from outlast.folder.records import File, Head, Manifest
 from outlast.host.files import NO_NAME
 from outlast.jobs.job import Job
+from outlast.jobs.partial import begin, partial
 from outlast.spec.names import one_spelling
 from outlast.spec.progress import OnProgress, counted, silent
 
@@ -112,12 +113,12 @@ def _confused(root: Path, wanted: Mapping[str, File]) -> Iterator[tuple[str, str
 def _is_one(target: Path, other: Path) -> bool:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _partial(target).touch()
-        return _partial(other).exists()
+        partial(target).touch()
+        return partial(other).exists()
     except OSError as error:
         raise _translated(error, target) from error
     finally:
-        _discard(_partial(target))
+        _discard(partial(target))
 
 
 def _incomplete(id: str, root: Path, left_out: Mapping[str, str]) -> OutlastError:
@@ -203,29 +204,27 @@ def _is_there(target: Path, file: File) -> bool:
 
 
 def _write(file: File, chunks: Iterator[bytes], target: Path) -> None:
-    """Beside its place and then renamed: an interrupted pull leaves no half file under a real name."""
-    partial = _partial(target)
+    """Beside its place and then renamed: an interrupted pull leaves no half file under a real name, nor does one beside another."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)  # of a pull that was killed
-        with partial.open("xb") as stream:
-            for chunk in chunks:
-                stream.write(chunk)
-        partial.chmod(0o755 if file.mode & 0o100 else 0o644)
-        os.replace(partial, target)
+        path, stream = begin(target)
+        with stream:
+            try:
+                for chunk in chunks:
+                    stream.write(chunk)
+                stream.flush()
+                os.fchmod(stream.fileno(), 0o755 if file.mode & 0o100 else 0o644)
+                os.replace(path, target)
+            except BaseException:
+                _discard(path)
+                raise
     except OSError as error:
         raise _translated(error, target) from error
-    finally:
-        _discard(partial)
 
 
-def _partial(target: Path) -> Path:
-    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.pulling")
-
-
-def _discard(partial: Path) -> None:
+def _discard(path: Path) -> None:
     try:
-        partial.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     except OSError:
         pass  # it was never made, and whoever is told of that needs no second word
 
