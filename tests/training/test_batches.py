@@ -126,6 +126,18 @@ class Buffered(IterableDataset[torch.Tensor]):
             buffer[at] = float(index)
 
 
+class Counting(IterableDataset[torch.Tensor]):
+    """Nobody tells it the epoch: it counts by itself, at the end of each."""
+
+    def __init__(self) -> None:
+        self._epoch = 0
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        order = random.Random(self._epoch).sample(range(SAMPLES), SAMPLES)
+        yield from (torch.tensor([float(index), 0.5], dtype=torch.float64) for index in order)
+        self._epoch += 1
+
+
 class Lengthless(torch.utils.data.Sampler[int]):
     """As torch allows it."""
 
@@ -134,6 +146,19 @@ class Lengthless(torch.utils.data.Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         yield from torch.randperm(SAMPLES).tolist()
+
+
+class Reseeding(Lengthless):
+    """Counts by itself, too, when an epoch begins."""
+
+    seed = 5
+
+    def __len__(self) -> int:
+        return SAMPLES
+
+    def __iter__(self) -> Iterator[int]:
+        self.seed += 1
+        return iter(random.Random(self.seed).sample(range(SAMPLES), SAMPLES))
 
 
 class Pool(Lengthless):
@@ -176,6 +201,8 @@ LOADERS: dict[str, Callable[[], Any]] = {
     "shuffled in a buffer": lambda: DataLoader(Buffered(), BATCH),
     "sampler without a length": lambda: DataLoader(Noisy(), BATCH, sampler=Lengthless()),
     "sampler that draws late": lambda: DataLoader(Noisy(), BATCH, sampler=Pool()),
+    "dataset that counts epochs": lambda: DataLoader(Counting(), BATCH),
+    "sampler that counts seeds": lambda: DataLoader(Noisy(), BATCH, sampler=Reseeding()),
     "longer each epoch": lambda: DataLoader(Noisy(), BATCH, sampler=Growing()),
     "list": lambda: [torch.full((1, 2), float(i), dtype=torch.float64) for i in range(5)],
     "own class": Shuffled,
@@ -192,7 +219,13 @@ LOADERS: dict[str, Callable[[], Any]] = {
     ),
 }
 TOLD_THE_EPOCH = ("distributed sampler", "torchdata, distributed", "longer each epoch", "stateful")
-LENGTH_UNKNOWN = ("own class", "iterable", "shuffled in a buffer", "sampler without a length")
+LENGTH_UNKNOWN = (
+    "own class",
+    "iterable",
+    "shuffled in a buffer",
+    "sampler without a length",
+    "dataset that counts epochs",
+)
 WORKER_LOADERS: dict[str, Callable[[], Any]] = {
     "shuffled": torch_loader(shuffle=True, num_workers=2),
     "own generator": lambda: DataLoader(Noisy(), BATCH, shuffle=True, num_workers=2, generator=torch.Generator()),

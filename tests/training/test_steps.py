@@ -6,6 +6,7 @@ import json
 import random
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import outlast
 from outlast.errors import OutlastError
 from outlast.training import disk, ending
-from tests.training.lives import Killed, life, live, newest, settle, steps_on_disk
+from tests.training.lives import LIMIT_SECONDS, Killed, life, live, newest, settle, steps_on_disk
 
 
 def count(total: int, kill_at: int | None = None, **options: Any) -> list[int]:
@@ -376,6 +377,41 @@ def test_a_loop_inside_a_body_with_a_state_of_its_own_is_refused(tmp_path: Path)
 
 
 # -------------------------------------------------------------------------------------------------------- by hand
+
+
+def in_thread(work: Callable[[], Any]) -> Any:
+    """What it gives or raises."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result(timeout=LIMIT_SECONDS)
+
+
+def test_a_second_loop_with_a_state_in_another_thread_is_refused(tmp_path: Path) -> None:
+    with life(tmp_path):
+        state = outlast.State(a=0)
+        loop = outlast.steps(2, state, save_steps=1)
+        next(loop)
+        with pytest.raises(OutlastError, match="`other` begins in another thread while the loop `train` runs"):
+            in_thread(lambda: list(outlast.steps(3, state, name="other")))
+        assert in_thread(lambda: list(outlast.steps(3, name="looks ahead"))) == [0, 1, 2], "it keeps nothing"
+        assert list(loop) == [1]
+        assert in_thread(lambda: list(outlast.steps(3, state, name="other"))) == [0, 1, 2], "one after the other"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_thread_that_asks_for_steps_ahead_of_their_bodies_is_refused(tmp_path: Path, kept: bool) -> None:
+    with life(tmp_path if kept else None):
+        for loop in (
+            outlast.steps(5, outlast.State(a=0)),
+            outlast.batches([1, 2, 3], epochs=1, state=outlast.State(a=0)),
+        ):
+            with pytest.raises(
+                OutlastError, match="`train` is gone through by another thread than the one that made it"
+            ):
+                in_thread(lambda: next(loop))  # noqa: B023
+        loop = outlast.steps(5, outlast.State(a=0))
+        next(loop)
+        with pytest.raises(OutlastError, match="another thread than the one that made it"):
+            in_thread(lambda: next(loop))
 
 
 def test_by_hand_nothing_is_kept_and_one_line_says_so(

@@ -221,6 +221,43 @@ def test_layers_that_were_unfrozen_or_put_to_rest_in_the_loop_are_so_again(
     assert "`model`: which parameters are frozen is as it was when it was saved, and not as before the loop" in said
 
 
+def test_buffers_that_are_not_persistent_go_on_as_they_were(tmp_path: Path) -> None:
+    class Centred(nn.Module):
+        mean: torch.Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(4), persistent=False)
+            self.register_buffer("cache", None, persistent=False)
+            self.leave = nn.Linear(4, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.mean = 0.9 * self.mean + x.mean(0)
+            self.cache = torch.ones(3)
+            return self.leave(x - self.mean)
+
+    def script(kill_at: int | None) -> Any:
+        torch.manual_seed(5)
+        model = nn.Sequential(Centred())
+        same = [model[0].leave.weight]
+        optim = torch.optim.SGD(model.parameters(), lr=0.1)
+        state = outlast.State(model=model, optim=optim, shared=[same, same])
+        for step in outlast.steps(6, state, save_steps=1):
+            optim.zero_grad()
+            model(torch.randn(3, 4)).pow(2).mean().backward()
+            optim.step()
+            settle()
+            if step == kill_at:
+                raise Killed
+        assert state.shared[0] is state.shared[1]
+        return model.state_dict()
+
+    expected = live(None, lambda: script(None))
+    live(tmp_path, lambda: script(2))
+    live(tmp_path, lambda: script(4))
+    assert_equal(live(tmp_path, lambda: script(None)), expected)
+
+
 def test_a_model_that_is_evaluated_or_trained_further_keeps_the_modes_that_its_script_gives_it(tmp_path: Path) -> None:
     live(tmp_path, lambda: thaw(None, freeze=False))
 

@@ -19,7 +19,7 @@ from outlast.training import arrays, generators, simple
 from outlast.training.arrays import SPREAD_MAX, Layout, extent
 from outlast.training.encode import Via, is_named_tuple, is_stateful
 from outlast.training.filling import Filling, Mismatch, TensorSource
-from outlast.training.modes import set_modes
+from outlast.training.modes import fill_loose_buffers, set_modes
 from outlast.training.taken_back import difference
 
 MISSING = object()
@@ -215,6 +215,7 @@ class Decoder:
 
     def _object(self, tree: dict[str, Any], live: Any, path: str) -> Any:
         saved = self._inner(tree["v"], path)
+        loose = self._inner(tree.get("loose"), path)
         if tree["$"] == "via":
             if not isinstance(live, Via):
                 raise Mismatch(f"`{path}` was given by outlast.via; give it again before the loop begins")
@@ -237,6 +238,7 @@ class Decoder:
                 "what is trained from here on may differ"
             )
         if self._modes and "modes" in tree:
+            fill_loose_buffers(live, loose or {})
             changed = set_modes(live, tree["modes"])
             self.notes += [
                 f"`{path}`: {what} is as it was when it was saved, and not as before the loop" for what in changed

@@ -15,7 +15,7 @@ from typing import Any
 from outlast.training import arrays, generators, simple
 from outlast.training.arrays import Layout, Library
 from outlast.training.fielded import fielded
-from outlast.training.modes import modes_of
+from outlast.training.modes import loose_buffers, modes_of
 
 INTEGER_MAX = 2**53
 """Beyond it other readers of JSON lose digits."""
@@ -198,8 +198,11 @@ class Encoder:
         if isinstance(value, Via):
             return {"$": "via", "v": self._inner(value.save(value.obj), path)}
         tree = {"$": "state_dict", "v": self._inner(value.state_dict(), path)}
-        modes = modes_of(value)
-        return tree if modes is None else {**tree, "modes": modes}
+        if (modes := modes_of(value)) is not None:
+            tree["modes"] = modes
+            if loose := loose_buffers(value):
+                tree["loose"] = self._inner(loose, f"{path}:loose")
+        return tree
 
     def _inner(self, value: Any, path: str) -> Any:
         self._kept.append(value)

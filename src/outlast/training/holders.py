@@ -1,4 +1,4 @@
-"""Which objects around a data loader want to know the epoch, and which random generators drawing a batch may draw from."""
+"""Which objects around a data loader want to know the epoch or count it, and which random generators drawing a batch may draw from."""
 
 from __future__ import annotations
 
@@ -14,6 +14,28 @@ ITEMS_MAX = 1000
 OBJECTS_MAX = 5000
 DEPTH_MAX = 6
 """How much is looked through for generators, and how deep: a dataset in a dataset, with transforms in a list."""
+
+
+COUNTERS = ("epoch", "seed", "round", "iteration")
+"""In the names of whole numbers by which a dataset or a sampler that has no `set_epoch` tells its epochs apart (`self.epoch += 1`)."""
+
+
+def counters_of(loader: Any) -> dict[str, int]:
+    """By where they were found. Other numbers (of files that are open, of processes) mean nothing in another life."""
+    return {
+        f"{number}.{name}": value
+        for number, holder in enumerate(holders(loader))
+        for name, value in _attributes(holder)
+        if type(value) is int and any(word in name.lower() for word in COUNTERS)
+    }
+
+
+def set_counters(loader: Any, saved: Mapping[str, int]) -> None:
+    for number, holder in enumerate(holders(loader)):
+        for place, value in saved.items():
+            at, _, name = place.partition(".")
+            if at == str(number) and type(getattr(holder, name, None)) is int:  # a class may have its first value
+                setattr(holder, name, value)
 
 
 def holders(loader: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from outlast.training import generators
 from outlast.training.draws import Draws
 from outlast.training.encode import is_stateful
 from outlast.training.glance import glance
-from outlast.training.holders import generators_of, holders
+from outlast.training.holders import counters_of, generators_of, holders, set_counters
 from outlast.training.loader_kinds import check_loader, is_torch_loader, known_length, may_remember
 from outlast.training.say import say
 
@@ -46,6 +46,9 @@ class Source:
         self._remembers = not self._stateful and may_remember(loader)
         self._iterator: Iterator[Any] | None = None
         self._started_with: dict[str, Any] = {}
+        self._counted: dict[str, int] = {}
+        """What the loader's own counters were when the epoch began."""
+
         self._ahead: Any = NOTHING
         self._before_ahead: dict[str, Any] = {}
         self._draws = Draws({})
@@ -113,6 +116,7 @@ class Source:
 
     def _begin_epoch(self) -> None:
         self._tell_epoch()
+        self._counted = counters_of(self.loader)
         self._started_with = self._generator_states()
         self._draws = Draws({})
         self._iterator = self._new_iterator()
@@ -167,7 +171,8 @@ class Source:
         """What has to be saved, between two batches."""
         data: dict[str, Any] = {"index": self.index, "own": self._generator_states()["own"]}
         if self._iterator is None:
-            return {**data, **self._ended_with}
+            return {**data, "counted": counters_of(self.loader), **self._ended_with}
+        data["counted"] = self._counted
         data["ahead"] = self._ahead is not NOTHING
         if data["ahead"]:
             data["before_ahead"] = self._before_ahead
@@ -184,6 +189,8 @@ class Source:
         """Brings a fresh loader to a saved position; tells whether it was asked for batches, which may have changed what it shares
         with the script. ValueError if it does not have that many batches any more."""
         self.epoch, self.index = epoch, int(data["index"])
+        self._counted = data.get("counted", {})
+        set_counters(self.loader, self._counted)
         if "ahead" in data:
             if self._stateful:
                 self._resume_stateful(data)
@@ -193,6 +200,7 @@ class Source:
             self.loader.load_state_dict(data["loader"])
             if is_torch_loader(self.loader):
                 iter(self.loader)  # takes in the end of the old epoch, before the generators are set for the new one
+                set_counters(self.loader, self._counted)
             self._ended_with, self._exhausted = {"loader": data["loader"]}, True
         self._set_own_states(data["own"])
         return "ahead" in data

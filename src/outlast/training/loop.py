@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 from outlast.clock import SYSTEM
@@ -49,6 +50,7 @@ class Loop:
         self.cadence = cadence
         self.data = data
         self._inner = False
+        self._thread = get_ident()
         self._fresh = True
         self._base = 0
         self._position = Position(0)
@@ -65,8 +67,11 @@ class Loop:
     def begin(self, is_over: IsOver, move_data: MoveData) -> None:
         """Restores, in place, if a checkpoint knows this loop."""
         here = self.context
+        self._stay_in_thread()
         if here.active:
             outer = here.active[0]
+            if self.state is not None and outer._thread != self._thread:
+                resume.refuse_beside(self.name, outer.name)
             if self.state is not None and self.state is not outer.state:
                 resume.refuse_inside(self.name, outer.name)
             self._inner = True
@@ -110,6 +115,11 @@ class Loop:
         if notice is not None and here.attempt.workers == 1:
             leaving.depart(self, notice, "nothing new to save")
 
+    def _stay_in_thread(self) -> None:
+        """A thread that asks for steps ahead of the one that trains would have them saved in the middle of their bodies."""
+        if get_ident() != self._thread:
+            resume.refuse_thread(self.name)
+
     # -------------------------------------------------------------------------------------------------- boundaries
 
     @property
@@ -135,6 +145,7 @@ class Loop:
 
     def boundary(self, position: Position) -> None:
         """A body is done. Saves if it is time to; raises `Interrupted` if this process has been told to leave."""
+        self._stay_in_thread()
         self._position = position
         here = self.context
         if self._inner or here.run_dir is None:

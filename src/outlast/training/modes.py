@@ -1,4 +1,5 @@
-"""What decides how a torch module trains and is in no `state_dict`: which parameters want gradients, which modules are in training.
+"""What decides how a torch module trains and is in no `state_dict`: which parameters want gradients, which modules are in training, and
+buffers that are not persistent.
 
 A script that unfreezes a layer at step 1,000, or freezes a norm, does it once; a process that resumes at step 2,000 would never do it.
 """
@@ -8,6 +9,34 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from typing import Any
+
+BUFFER_BYTES_MAX = 1 << 20
+"""A larger buffer that is not persistent is a table or a mask that the script makes again, and no average."""
+
+
+def loose_buffers(value: Any) -> dict[str, Any]:
+    """The small buffers of a module that its `state_dict` leaves out, by name."""
+    torch = sys.modules["torch"]
+    return {
+        f"{prefix}.{name}" if prefix else name: buffer
+        for prefix, module in value.named_modules()
+        for name, buffer in module._buffers.items()
+        if name in module._non_persistent_buffers_set
+        and type(buffer) is torch.Tensor
+        and buffer.layout == torch.strided
+        and not (buffer.is_meta or buffer.is_quantized)
+        and buffer.numel() * buffer.element_size() <= BUFFER_BYTES_MAX
+    }
+
+
+def fill_loose_buffers(value: Any, saved: dict[str, Any]) -> None:
+    """Those that are there and of the same kind; a cache of another size is made again when it is needed."""
+    torch, there = sys.modules["torch"], loose_buffers(value)
+    with torch.no_grad():
+        for name, buffer in there.items():
+            made = saved.get(name)
+            if made is not None and (made.shape, made.dtype) == (buffer.shape, buffer.dtype):
+                buffer.copy_(made)
 
 
 def modes_of(value: Any) -> dict[str, str] | None:

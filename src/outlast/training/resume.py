@@ -76,6 +76,20 @@ def refuse_inside(name: str, outer: str) -> None:
     )
 
 
+def refuse_beside(name: str, other: str) -> None:
+    raise OutlastError(
+        f"the loop `{name}` begins in another thread while the loop `{other}` runs: each would save what the other is in the middle of"
+        "\n\nhint: one process trains one loop at a time; run them one after the other, or as two jobs"
+    )
+
+
+def refuse_thread(name: str) -> None:
+    raise OutlastError(
+        f"the loop `{name}` is gone through by another thread than the one that made it: it would save in the middle of a body"
+        "\n\nhint: make the loop where its bodies run; a thread that loads ahead belongs into the loader that outlast.batches gets"
+    )
+
+
 def note_again(before: EndedLoop) -> None:
     """A second loop of one name in one process: nothing is left of it, or it cannot be told from the first."""
     if before.left:
