@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from outlast.host import system
+from outlast.host import health, system
 from outlast.host.process import Process
 
 IOREG = """#!/bin/sh
@@ -120,6 +121,24 @@ def test_a_program_that_hangs_has_said_nothing(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(TimeoutError, match="`sleep` has not answered"):
         system._ask("sleep", "60")
     assert system._ask("no-such-program") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "set_to"),
+    [(300, 4096, 300), (9999, 4096, 4096), (-1, 4096, 4096), (300, resource.RLIM_INFINITY, 300)],
+)
+@pytest.mark.parametrize("endless", [-1, 2**63 - 1])
+def test_no_more_files_are_asked_for_than_may_be(
+    monkeypatch: pytest.MonkeyPatch, endless: int, count: int, most: int, set_to: int
+) -> None:
+    """On Linux -1 is without end, on macOS the largest number that there is."""
+    most = endless if most == resource.RLIM_INFINITY else most
+    asked: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(resource, "RLIM_INFINITY", endless)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: asked.append((kind, limits)))
+    health.allow_files(count)
+    assert asked == [(resource.RLIMIT_NOFILE, (set_to, most))]
 
 
 def test_a_process_with_very_many_children_is_known_with_all_of_them() -> None:
