@@ -141,6 +141,22 @@ def test_no_more_files_are_asked_for_than_may_be(
     assert asked == [(resource.RLIMIT_NOFILE, (set_to, most))]
 
 
+def test_all_that_is_below_a_process_is_asked_for_at_once(mac: Path) -> None:
+    """Each call of `ps` takes a hundredth of a second, and an agent asks again and again."""
+    (mac / "ps").write_text(f'#!/bin/sh\necho >> {mac}/asked\nexec /bin/ps "$@"\n')
+    (mac / "ps").chmod(0o755)
+    tree = "sleep 60 & (sleep 60 & sleep 60 & echo; wait) & wait"
+    with subprocess.Popen(["sh", "-c", tree], stdout=subprocess.PIPE, start_new_session=True) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        try:
+            assert len(system.descendants(parent.pid)) == 4
+            assert (mac / "asked").read_text() == "\n"
+            assert len(system.children(parent.pid)) == 2
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+
+
 def test_a_process_with_very_many_children_is_known_with_all_of_them() -> None:
     """The kernel tells of them in pieces, none of which is full."""
     program = "i=0; while [ $i -lt 1000 ]; do sleep 60 & i=$((i+1)); done; echo; wait"

@@ -241,16 +241,27 @@ def children(pid: int) -> list[int]:
         except (FileNotFoundError, ProcessLookupError):
             return found
         return found
-    return [int(row[0]) for row in _ps(("-A",), "pid", "ppid") if int(row[1]) == pid]
+    return _families().get(pid, [])
 
 
 def descendants(pid: int) -> list[int]:
+    # `ps` takes as long for one as for all, and is asked once.
+    families = None if LINUX else _families()
     found: list[int] = []
     todo = [pid]
     while todo:
-        below = children(todo.pop())
+        one = todo.pop()
+        below = children(one) if families is None else families.get(one, [])
         found += below
         todo += below
+    return found
+
+
+def _families() -> dict[int, list[int]]:
+    """Parent -> children, of all processes of this computer."""
+    found: dict[int, list[int]] = {}
+    for pid, parent in _ps(("-A",), "pid", "ppid"):
+        found.setdefault(int(parent), []).append(int(pid))
     return found
 
 
