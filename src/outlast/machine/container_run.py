@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 LABEL = "outlast.lock"
 EXIT_RUNTIME = 125
@@ -82,7 +81,7 @@ def _remove(runtime: str, name: str) -> None:
             return
         if _heard([runtime, "container", "inspect", name]).returncode != 0:
             return  # it is gone, or nobody can be asked
-        time.sleep(REMOVAL_LOOK_SECONDS)
+        threading.Event().wait(REMOVAL_LOOK_SECONDS)  # run from a file: the clock of ours is not at hand
 
 
 def _why(runtime: str, *, with_gpus: bool) -> str:
