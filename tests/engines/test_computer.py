@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from outlast.host import health, system
+from outlast.host import health, programs, system
 from outlast.host.process import Process
 
 IOREG = """#!/bin/sh
@@ -63,12 +63,12 @@ def test_a_laptop_in_another_time_zone_finds_its_processes(monkeypatch: pytest.M
     monkeypatch.setenv("TZ", "America/New_York")
     assert before
     assert system.same_start(before, system.start_time(os.getpid()))
-    assert system._ask("sh", "-c", "echo $TZ")[1].strip() == "UTC0"
+    assert programs.ask("sh", "-c", "echo $TZ")[1].strip() == "UTC0"
 
 
 def test_the_programs_of_the_system_are_found_where_the_path_does_not_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/opt/bin")
-    assert system._ask("sh", "-c", "echo $PATH")[1].strip() == "/opt/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    assert programs.ask("sh", "-c", "echo $PATH")[1].strip() == "/opt/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
 class Crowded:
@@ -78,7 +78,7 @@ class Crowded:
         self.refusals = refusals
         self._start = subprocess.Popen
         monkeypatch.setattr(system, "LINUX", False)
-        monkeypatch.setattr(system, "ROOM_SECONDS", 0.001)
+        monkeypatch.setattr(programs, "ROOM_SECONDS", 0.001)
         monkeypatch.setattr(subprocess, "Popen", self)
 
     def __call__(self, *arguments: Any, **options: Any) -> subprocess.Popen[str]:
@@ -97,7 +97,7 @@ def test_who_cannot_be_asked_about_at_once_is_asked_about_again(monkeypatch: pyt
 def test_who_cannot_be_asked_about_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     me = Process.me()
     Crowded(monkeypatch, refusals=math.inf)
-    monkeypatch.setattr(system, "ASK_SECONDS_MAX", 0.01)
+    monkeypatch.setattr(programs, "ASK_SECONDS_MAX", 0.01)
     for ask in (me.alive, lambda: system.children(me.pid), lambda: system.members([me.pid])):
         with pytest.raises(BlockingIOError):
             ask()
@@ -107,7 +107,7 @@ def test_who_may_not_be_asked_about_is_not_taken_for_dead(mac: Path, monkeypatch
     """As in a sandbox of macOS, in which `ps` may not be executed."""
     me = Process.me()
     monkeypatch.setenv("PATH", str(mac))
-    monkeypatch.setattr(system, "SYSTEM_PATHS", ())
+    monkeypatch.setattr(programs, "SYSTEM_PATHS", ())
     for name in ("ps", "ioreg"):
         (mac / name).write_text("#!/bin/sh\n")
         (mac / name).chmod(0o600)
@@ -117,10 +117,10 @@ def test_who_may_not_be_asked_about_is_not_taken_for_dead(mac: Path, monkeypatch
 
 
 def test_a_program_that_hangs_has_said_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "ASK_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(programs, "ASK_SECONDS_MAX", 0.05)
     with pytest.raises(TimeoutError, match="`sleep` has not answered"):
-        system._ask("sleep", "60")
-    assert system._ask("no-such-program") == (0, "")
+        programs.ask("sleep", "60")
+    assert programs.ask("no-such-program") == (0, "")
 
 
 @pytest.mark.parametrize(
