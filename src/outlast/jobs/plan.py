@@ -229,14 +229,22 @@ def _prepared(world: World, asked: Asked) -> Prepared:
     return world.prepare_home(asked.home, asked.project, asked.region.partition(",")[0])
 
 
+def _below(path: str, directory: Path) -> str:
+    """The way from the directory down to the path; empty: it is not below. By where both are too: a Mac's /tmp and /var are links."""
+    for one, root in ((path, os.fspath(directory)), (os.path.realpath(path), os.path.realpath(directory))):
+        here = os.path.relpath(one, root)
+        if here != "." and not here.startswith(".."):
+            return here
+    return ""
+
+
 def _inside(path: str, option: str, directory: Path) -> str:
     """A directory of the script's own, inside its working directory, which the machine can make."""
     if not path:
         return ""
     parts = Path(path).parts
     such = f"`{option.removeprefix('--').removesuffix('-dir')}s`"
-    here = os.path.relpath(path, directory) if Path(path).is_absolute() else ".."
-    if here != "." and not here.startswith(".."):
+    if Path(path).is_absolute() and (here := _below(path, directory)):
         raise UsageError(
             f"`{option} {path}` is on this machine, and a job runs in a copy of its directory",
             hint=f"`{option} {here}`",
