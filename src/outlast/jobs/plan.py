@@ -29,7 +29,7 @@ from outlast.spec.names import check_job_id, job_id, name_of_target, shown
 from outlast.spec.notify import is_reference
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Provenance, Spec, Target, TargetKind
-from outlast.spec.target import parse_target
+from outlast.spec.target import parse_target, path_inside
 from outlast.store.registry import Prepared
 
 if TYPE_CHECKING:
@@ -229,22 +229,14 @@ def _prepared(world: World, asked: Asked) -> Prepared:
     return world.prepare_home(asked.home, asked.project, asked.region.partition(",")[0])
 
 
-def _below(path: str, directory: Path) -> str:
-    """The way from the directory down to the path; empty: it is not below. By where both are too: a Mac's /tmp and /var are links."""
-    for one, root in ((path, os.fspath(directory)), (os.path.realpath(path), os.path.realpath(directory))):
-        here = os.path.relpath(one, root)
-        if here != "." and not here.startswith(".."):
-            return here
-    return ""
-
-
 def _inside(path: str, option: str, directory: Path) -> str:
     """A directory of the script's own, inside its working directory, which the machine can make."""
     if not path:
         return ""
     parts = Path(path).parts
     such = f"`{option.removeprefix('--').removesuffix('-dir')}s`"
-    if Path(path).is_absolute() and (here := _below(path, directory)):
+    here = path_inside(Path(path), directory) if Path(path).is_absolute() else None
+    if here not in (None, "."):
         raise UsageError(
             f"`{option} {path}` is on this machine, and a job runs in a copy of its directory",
             hint=f"`{option} {here}`",
