@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -353,3 +355,12 @@ def test_the_id_of_a_job_that_succeeded_is_answered_with_what_can_be_done(user: 
     assert again.code == 2 and "hint: another `--job-id`; with `--from mine` it begins" in again.err
     assert again.err.startswith("error: ")  # before a word about a plan
     assert user.outlast("run", "--job-id", "other", "--from", "mine", "train.py").code == 0
+
+
+def test_a_job_may_open_as_many_files_as_the_shell_that_submitted_it(user: User) -> None:
+    """Not as the one that started the supervisor: `ulimit -n`, and the same command again, is what helps."""
+    user.write("train.py", "import resource; print('may open', resource.getrlimit(resource.RLIMIT_NOFILE)[0])")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for count in (300, 500, 300):
+        user.become = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (count, most))
+        assert f"may open {count}\n" in user.outlast("run", "train.py").out

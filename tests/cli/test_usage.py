@@ -113,8 +113,11 @@ def test_a_wrong_value_is_answered_with_the_legal_ones(user: User, option: str, 
 
 def test_a_directory_of_the_script_that_is_typed_from_the_root_is_answered_with_its_name(user: User) -> None:
     user.write("train.py", "")
-    said = user.outlast("run", "--checkpoint-dir", str(user.work / "runs" / "ck"), "train.py")
-    assert said.code == 2 and hint(said.err) == "`--checkpoint-dir runs/ck`"
+    link = user.root / "linked"
+    link.symlink_to(user.work)
+    for work in (user.work, link):
+        said = user.outlast("run", "--checkpoint-dir", str(work / "runs" / "ck"), "train.py")
+        assert said.code == 2 and hint(said.err) == "`--checkpoint-dir runs/ck`"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from outlast.host import system
+from outlast.host import health, programs, system
 from outlast.host.process import Process
 
 IOREG = """#!/bin/sh
@@ -62,12 +63,12 @@ def test_a_laptop_in_another_time_zone_finds_its_processes(monkeypatch: pytest.M
     monkeypatch.setenv("TZ", "America/New_York")
     assert before
     assert system.same_start(before, system.start_time(os.getpid()))
-    assert system._ask("sh", "-c", "echo $TZ")[1].strip() == "UTC0"
+    assert programs.ask("sh", "-c", "echo $TZ")[1].strip() == "UTC0"
 
 
 def test_the_programs_of_the_system_are_found_where_the_path_does_not_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/opt/bin")
-    assert system._ask("sh", "-c", "echo $PATH")[1].strip() == "/opt/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    assert programs.ask("sh", "-c", "echo $PATH")[1].strip() == "/opt/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
 class Crowded:
@@ -77,7 +78,7 @@ class Crowded:
         self.refusals = refusals
         self._start = subprocess.Popen
         monkeypatch.setattr(system, "LINUX", False)
-        monkeypatch.setattr(system, "ROOM_SECONDS", 0.001)
+        monkeypatch.setattr(programs, "ROOM_SECONDS", 0.001)
         monkeypatch.setattr(subprocess, "Popen", self)
 
     def __call__(self, *arguments: Any, **options: Any) -> subprocess.Popen[str]:
@@ -96,7 +97,7 @@ def test_who_cannot_be_asked_about_at_once_is_asked_about_again(monkeypatch: pyt
 def test_who_cannot_be_asked_about_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     me = Process.me()
     Crowded(monkeypatch, refusals=math.inf)
-    monkeypatch.setattr(system, "ASK_SECONDS_MAX", 0.01)
+    monkeypatch.setattr(programs, "ASK_SECONDS_MAX", 0.01)
     for ask in (me.alive, lambda: system.children(me.pid), lambda: system.members([me.pid])):
         with pytest.raises(BlockingIOError):
             ask()
@@ -106,7 +107,7 @@ def test_who_may_not_be_asked_about_is_not_taken_for_dead(mac: Path, monkeypatch
     """As in a sandbox of macOS, in which `ps` may not be executed."""
     me = Process.me()
     monkeypatch.setenv("PATH", str(mac))
-    monkeypatch.setattr(system, "SYSTEM_PATHS", ())
+    monkeypatch.setattr(programs, "SYSTEM_PATHS", ())
     for name in ("ps", "ioreg"):
         (mac / name).write_text("#!/bin/sh\n")
         (mac / name).chmod(0o600)
@@ -116,10 +117,44 @@ def test_who_may_not_be_asked_about_is_not_taken_for_dead(mac: Path, monkeypatch
 
 
 def test_a_program_that_hangs_has_said_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "ASK_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(programs, "ASK_SECONDS_MAX", 0.05)
     with pytest.raises(TimeoutError, match="`sleep` has not answered"):
-        system._ask("sleep", "60")
-    assert system._ask("no-such-program") == (0, "")
+        programs.ask("sleep", "60")
+    assert programs.ask("no-such-program") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "set_to"),
+    [(300, 4096, 300), (9999, 4096, 4096), (-1, 4096, 4096), (300, resource.RLIM_INFINITY, 300)],
+)
+@pytest.mark.parametrize("endless", [-1, 2**63 - 1])
+def test_no_more_files_are_asked_for_than_may_be(
+    monkeypatch: pytest.MonkeyPatch, endless: int, count: int, most: int, set_to: int
+) -> None:
+    """On Linux -1 is without end, on macOS the largest number that there is."""
+    most = endless if most == resource.RLIM_INFINITY else most
+    asked: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(resource, "RLIM_INFINITY", endless)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: asked.append((kind, limits)))
+    health.allow_files(count)
+    assert asked == [(resource.RLIMIT_NOFILE, (set_to, most))]
+
+
+def test_all_that_is_below_a_process_is_asked_for_at_once(mac: Path) -> None:
+    """Each call of `ps` takes a hundredth of a second, and an agent asks again and again."""
+    (mac / "ps").write_text(f'#!/bin/sh\necho >> {mac}/asked\nexec /bin/ps "$@"\n')
+    (mac / "ps").chmod(0o755)
+    tree = "sleep 60 & (sleep 60 & sleep 60 & echo; wait) & wait"
+    with subprocess.Popen(["sh", "-c", tree], stdout=subprocess.PIPE, start_new_session=True) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        try:
+            assert len(system.descendants(parent.pid)) == 4
+            assert (mac / "asked").read_text() == "\n"
+            assert len(system.children(parent.pid)) == 2
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
 
 
 def test_a_process_with_very_many_children_is_known_with_all_of_them() -> None:

@@ -211,6 +211,16 @@ def test_a_setup_that_is_not_there_is_said(laptop: Laptop) -> None:
             laptop.equip(setup=outside)
 
 
+def test_a_setup_that_is_typed_from_the_root_is_answered_with_its_name(laptop: Laptop) -> None:
+    laptop.write("train.py", "")
+    laptop.write("more/setup.sh", "")
+    (laptop.root / "linked").symlink_to(laptop.work)
+    for work in (laptop.work, laptop.root / "linked"):
+        with pytest.raises(UsageError) as refused:
+            laptop.equip(setup=str(work / "more" / "setup.sh"))
+        assert refused.value.hint == "`--setup more/setup.sh`"
+
+
 def test_a_python_can_be_chosen(laptop: Laptop, tmp_path: Path) -> None:
     environ = laptop.world().environ
     (tmp_path / "programs" / f"python{VERSION}").symlink_to(BARE)

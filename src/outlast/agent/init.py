@@ -17,7 +17,7 @@ from outlast.agent import agent_process, trainer_process
 from outlast.agent.agent_process import EXIT_AGENT_AGAIN, EXIT_AGENT_DONE, EXIT_AGENT_SPARE
 from outlast.clock import SYSTEM, Clock
 from outlast.dataclass import dataclass
-from outlast.host import files, system
+from outlast.host import files, health, system
 from outlast.host.machine_dir import NOTICE_SECONDS_DEFAULT, ORPHAN_SECONDS_MAX, Assignment, MachineDir
 from outlast.host.process import Process
 from outlast.host.series import Follower, Leader, pair
@@ -64,7 +64,10 @@ def run(
         paths = MachineDir(directory)
         if not begin(paths):
             return EXIT_DIED  # a supervisor gave this machine up before it began
-        init = Init(paths, paths.read_assignment(), boot, clock, agent, series=follower is not None, program=program)
+        assignment = paths.read_assignment()
+        if assignment.files_max:
+            health.allow_files(assignment.files_max)
+        init = Init(paths, assignment, boot, clock, agent, series=follower is not None, program=program)
         code = init.live()
         agent = init.close()
         following = follower.following() if follower is not None and agent is not None else None

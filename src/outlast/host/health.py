@@ -44,6 +44,18 @@ def limits() -> dict[str, tuple[int, int]]:
     return {name: _bounded(*resource.getrlimit(kind)) for name, kind in kinds.items()}
 
 
+def allow_files(count: int) -> None:
+    """From now on this process, and what it starts, may have so many files open, or as many as it may ask for; -1: any number."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = resource.RLIM_INFINITY if count < 0 else count
+    if most != resource.RLIM_INFINITY and not 0 <= wanted <= most:
+        wanted = most
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    except (ValueError, OSError):
+        return  # more than the kernel gives to anybody: as it was
+
+
 def _bounded(now: int, most: int) -> tuple[int, int]:
     """Linux has -1 for what is without end, and macOS the largest number that there is."""
     endless = resource.RLIM_INFINITY

@@ -51,6 +51,9 @@ class Assignment:
     environ: Mapping[str, str] = field(default_factory=dict)
     """The base of the trainer's environment, from the shell that submitted."""
 
+    files_max: int = 0
+    """How many files a process may have open, in that shell (`ulimit -n`); -1: any number; 0: nothing is said about it."""
+
     labels: Mapping[str, str] = field(default_factory=dict)
     rented: bool = False
     """The machine is this job's alone: its environment, also what leads to Google, is the trainer's."""

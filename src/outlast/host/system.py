@@ -12,10 +12,10 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
-from outlast.clock import SYSTEM
+from outlast.host import programs
 
 T = TypeVar("T")
 
@@ -35,9 +35,6 @@ F_PUNCHHOLE = 99
 """macOS, sys/fcntl.h."""
 
 MACHINE_ID = "/etc/machine-id"
-SYSTEM_PATHS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
-ASK_SECONDS_MAX = 10.0
-ROOM_SECONDS = 0.05
 
 
 @functools.cache
@@ -51,56 +48,6 @@ def _libc() -> Any:
     return libc
 
 
-def _ask(*command: str) -> tuple[int, str]:
-    """(process, what it printed) of a program of the system; nothing where there is no such program.
-
-    OSError: it cannot be asked now. Silence would pass for the answer that nobody is alive.
-    """
-    import subprocess
-
-    # By one time zone: a laptop travels, and its processes began when they began. `sysctl` is where not every PATH leads.
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM_PATHS))
-    environ = {"LC_ALL": "C", "TZ": "UTC0", "PATH": path}
-    try:
-        asked = _when_there_is_room(
-            lambda: subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                stdin=subprocess.DEVNULL,
-                text=True,
-                env=environ,
-            )
-        )
-    except FileNotFoundError:
-        return 0, ""
-    try:
-        return asked.pid, asked.communicate(timeout=ASK_SECONDS_MAX)[0]
-    except subprocess.TimeoutExpired:
-        asked.kill()
-        asked.communicate()
-        raise TimeoutError(errno.ETIMEDOUT, f"`{command[0]}` has not answered for {ASK_SECONDS_MAX:.0f} s") from None
-
-
-def _when_there_is_room(start: Callable[[], T]) -> T:
-    """A user may have a limited number of processes: whoever ends makes room for the next one."""
-    give_up_at = SYSTEM.monotonic() + ASK_SECONDS_MAX
-    while True:
-        try:
-            return start()
-        except BlockingIOError:
-            if SYSTEM.monotonic() >= give_up_at:
-                raise
-        SYSTEM.sleep(ROOM_SECONDS)
-
-
-def _ps(whom: Sequence[str], *columns: str) -> list[list[str]]:
-    """Rows of `ps`, split at blanks, without its own."""
-    # An option for each column: what stands behind `=` is the heading, and some take all the rest for it.
-    pid, printed = _ask("ps", *whom, *(word for column in columns for word in ("-o", f"{column}=")))
-    return [words for words in map(str.split, printed.splitlines()) if words and words[0] != str(pid)]
-
-
 # Who is alive.
 
 
@@ -110,7 +57,7 @@ def boot_id() -> str:
     if LINUX:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip()
-    return _ask("sysctl", "-n", "kern.bootsessionuuid")[1].strip()
+    return programs.ask("sysctl", "-n", "kern.bootsessionuuid")[1].strip()
 
 
 def place(directory: os.PathLike[str]) -> str:
@@ -141,7 +88,7 @@ def _computer() -> str:
         pass
     # A Mac without a fixed name is called otherwise in every network that it is in.
     try:
-        told = "" if LINUX else _ask("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")[1]
+        told = "" if LINUX else programs.ask("ioreg", "-rd1", "-c", "IOPlatformExpertDevice")[1]
     except PermissionError:
         told = ""  # forbidden by a sandbox, for all that share this one
     return told.partition('"IOPlatformUUID" = "')[2].partition('"')[0] or f"{name} "
@@ -156,7 +103,7 @@ def start_time(pid: int) -> str:
         except (FileNotFoundError, ProcessLookupError):
             return ""
         return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
-    rows = _ps(("-p", str(pid)), "stat", "lstart")
+    rows = programs.ps(("-p", str(pid)), "stat", "lstart")
     return "" if not rows or rows[0][0].startswith("Z") else " ".join(rows[0][1:])
 
 
@@ -241,22 +188,33 @@ def children(pid: int) -> list[int]:
         except (FileNotFoundError, ProcessLookupError):
             return found
         return found
-    return [int(row[0]) for row in _ps(("-A",), "pid", "ppid") if int(row[1]) == pid]
+    return _families().get(pid, [])
 
 
 def descendants(pid: int) -> list[int]:
+    # `ps` takes as long for one as for all, and is asked once.
+    families = None if LINUX else _families()
     found: list[int] = []
     todo = [pid]
     while todo:
-        below = children(todo.pop())
+        one = todo.pop()
+        below = children(one) if families is None else families.get(one, [])
         found += below
         todo += below
     return found
 
 
+def _families() -> dict[int, list[int]]:
+    """Parent -> children, of all processes of this computer."""
+    found: dict[int, list[int]] = {}
+    for pid, parent in programs.ps(("-A",), "pid", "ppid"):
+        found.setdefault(int(parent), []).append(int(pid))
+    return found
+
+
 def members(groups: Collection[int]) -> list[int]:
     """The living processes of these process groups."""
-    rows = _ps(("-A",), "pid", "pgid", "stat")
+    rows = programs.ps(("-A",), "pid", "pgid", "stat")
     return [int(row[0]) for row in rows if int(row[1]) in groups and not row[2].startswith("Z")]
 
 

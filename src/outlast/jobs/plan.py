@@ -29,7 +29,7 @@ from outlast.spec.names import check_job_id, job_id, name_of_target, shown
 from outlast.spec.notify import is_reference
 from outlast.spec.progress import OnProgress, silent
 from outlast.spec.spec import Provenance, Spec, Target, TargetKind
-from outlast.spec.target import parse_target
+from outlast.spec.target import parse_target, path_inside
 from outlast.store.registry import Prepared
 
 if TYPE_CHECKING:
@@ -235,8 +235,8 @@ def _inside(path: str, option: str, directory: Path) -> str:
         return ""
     parts = Path(path).parts
     such = f"`{option.removeprefix('--').removesuffix('-dir')}s`"
-    here = os.path.relpath(path, directory) if Path(path).is_absolute() else ".."
-    if here != "." and not here.startswith(".."):
+    here = path_inside(Path(path), directory) if Path(path).is_absolute() else None
+    if here not in (None, "."):
         raise UsageError(
             f"`{option} {path}` is on this machine, and a job runs in a copy of its directory",
             hint=f"`{option} {here}`",

@@ -218,7 +218,9 @@ class Settling:
         return now - file.changed_at >= quiet_seconds()
 
     def _written(self) -> set[str]:
-        """Costs a look at every process of the machine, so it comes after all that costs nothing."""
+        """Costs a look at every process of the machine, so it comes after all that costs nothing, and not where it would show nothing."""
+        if not system.LINUX:
+            return set()
         paths = {(file.seen.device, file.seen.inode): path for path, file in self.watched.items()}
         return {paths[inode] for inode in system.written(self.processes(), paths.keys())}
 

@@ -55,7 +55,7 @@ def _file_target(text: str, directory: Path) -> Target:
     path = Path(os.path.normpath(os.path.join(os.path.abspath(directory), text)))
     if not os.path.lexists(path):
         raise _not_found(text, directory)
-    inside = _inside(path, directory)
+    inside = path_inside(path, directory)
     if inside is None:
         raise UsageError(
             f"{shown(text)} lies outside of `{directory}`, and only that directory is shipped",
@@ -68,9 +68,10 @@ def _file_target(text: str, directory: Path) -> Target:
     return Target(_kind(text, path), inside)
 
 
-def _inside(path: Path, directory: Path) -> str | None:
-    """The path within the directory: by name first, as a link is a file of the bundle too; then by where both are."""
-    for one, root in ((path, directory.absolute()), (path.resolve(), directory.resolve())):
+def path_inside(path: Path, directory: Path) -> str | None:
+    """The path within the directory: by name first, as a link is a file of the bundle too; then by where both are, since a Mac's
+    `/tmp` and `/var` are links. None: it lies outside."""
+    for one, root in ((Path(os.path.normpath(path)), directory.absolute()), (path.resolve(), directory.resolve())):
         try:
             return one.relative_to(os.path.normpath(root)).as_posix()
         except ValueError:

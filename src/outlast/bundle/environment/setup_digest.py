@@ -10,6 +10,7 @@ from outlast.bundle.environment.requirement_files import tree_content
 from outlast.errors import NotFound, UsageError
 from outlast.pattern import pattern
 from outlast.spec.plain_file import read_plain
+from outlast.spec.target import path_inside
 
 SCRIPT_BYTES_MAX = 4 << 20
 NAMED_BYTES_MAX = 1 << 30
@@ -19,6 +20,12 @@ _WORD = pattern(r"[^\s\"'`;|&<>()=,$#{}]+")
 
 def setup_digest(directory: Path, script: str) -> str:
     path = directory / script
+    here = path_inside(path, directory) if Path(script).is_absolute() else None
+    if here is not None:
+        raise UsageError(
+            f"`--setup {script}` is on this machine, and a job runs in a copy of its directory",
+            hint=f"`--setup {here}`",
+        )
     if Path(script).is_absolute() or ".." in Path(script).parts:
         raise UsageError(
             f"`--setup {script}` lies outside of `{directory}`, and only that directory is shipped",

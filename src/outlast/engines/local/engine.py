@@ -15,7 +15,7 @@ from outlast.engines.local.ailing import losses_words
 from outlast.engines.local.bell import Bell, inherited
 from outlast.engines.local.layout import VERSION, LocalDir, Order, check_id, encode_order
 from outlast.errors import OutlastError, UsageError
-from outlast.host import files, system
+from outlast.host import files, health, system
 from outlast.host.machine_dir import MachineDir
 from outlast.host.process import Process
 from outlast.host.refused import told
@@ -61,7 +61,8 @@ class LocalEngine:
             if self._known(launch.id):
                 return
             self.check(launch.machine, launch.workers)
-            order = Order(self._by_own_clock(launch), self.clock.now(), inherited(os.environ))
+            files_max = health.limits()["files"][0]
+            order = Order(self._by_own_clock(launch), self.clock.now(), inherited(os.environ), files_max)
             self._relieve()
             # No condition: who starts it twice writes the same, and the supervisor takes it up once.
             files.put(self.paths.incoming_order(launch.id), encode_order(order))

@@ -53,6 +53,9 @@ class Order:
     environ: Mapping[str, str] = field(default_factory=dict)
     """What machines inherit from the shell that started the launch, and not from whichever shell started the supervisor."""
 
+    files_max: int = 0
+    """Likewise: see `Assignment`."""
+
 
 @dataclass(frozen=True)
 class End:

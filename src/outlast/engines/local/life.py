@@ -115,6 +115,7 @@ class Life:
             cpus=launch.machine.cpus,
             gpus=devices,
             environ=self.order.environ,
+            files_max=self.order.files_max,
             labels=launch.labels,
         )
 
