@@ -208,6 +208,7 @@ def test_jobs_whose_home_was_removed_for_good_are_listed_and_stopped_where_they_
 
     (directory,) = (user.outlast_dir / "local" / "machines").glob("*/*")
     assert f"`{directory}`" in listed.err
+    assert f"home {home}: is not there, and 2 jobs are on this computer" in user.outlast("doctor").out
     said = user.outlast("stop", f"{home}/jobs/second", "first", "--json")
     assert said.code == 0 and said.err.count(f"its home `{home}` is not there") == 2, said.err
     assert [row["state"] for row in said.json] == ["stopped", "stopped"]

@@ -93,9 +93,11 @@ def list_all(
 
 def _say_adrift(jobs: Sequence[Listed], files: Mapping[str, tuple[str, ...]]) -> None:
     for one in jobs[:ADRIFT_SAID_MAX]:
-        where = f", and until then all that it saves is in `{shown(files[one.job][0])}` alone" if files[one.job] else ""
+        where, does = "", "goes on"
+        if one.state == "running" and files[one.job]:
+            where, does = f", and until then all that it saves is in `{shown(files[one.job][0])}` alone", "commits"
         say(
-            f"{one.job} is {one.state} on this computer, and {shown(one.row()['why'])}: it commits when that is back{where}; "
+            f"{one.job} is {one.state} on this computer, and {shown(one.row()['why'])}: it {does} when that is back{where}; "
             f"`outlast stop {one.job}` ends it without"
         )
     if len(jobs) > ADRIFT_SAID_MAX:
