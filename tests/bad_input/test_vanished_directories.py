@@ -227,6 +227,9 @@ def test_a_job_that_was_stopped_without_its_home_has_stopped_when_it_is_back(use
     until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
     home.rename(tmp_path / "drawer")
     home.mkdir()
+    for words in ("jobs", "--home", str(home)), ("stop", "--all", "--yes", "--home", str(home)):
+        asked = user.outlast(*words)
+        assert asked.code == 6 and "job `j` is on this computer all the same; `outlast stop j`" in asked.err
     assert user.outlast("stop", "--all", "--yes").code == 0
     assert not machines(user)
     assert not os.listdir(home)
