@@ -208,6 +208,7 @@ def test_jobs_whose_home_was_removed_for_good_are_listed_and_stopped_where_they_
 
     (directory,) = (user.outlast_dir / "local" / "machines").glob("*/*")
     assert f"`{directory}`" in listed.err
+    assert f"home {home}: is not there, and 2 jobs are on this computer" in user.outlast("doctor").out
     said = user.outlast("stop", f"{home}/jobs/second", "first", "--json")
     assert said.code == 0 and said.err.count(f"its home `{home}` is not there") == 2, said.err
     assert [row["state"] for row in said.json] == ["stopped", "stopped"]
@@ -226,6 +227,9 @@ def test_a_job_that_was_stopped_without_its_home_has_stopped_when_it_is_back(use
     until(lambda: user.outlast("show", "j", "--json").json["checkpoints"], "a checkpoint")
     home.rename(tmp_path / "drawer")
     home.mkdir()
+    for words in ("jobs", "--home", str(home)), ("stop", "--all", "--yes", "--home", str(home)):
+        asked = user.outlast(*words)
+        assert asked.code == 6 and "job `j` is on this computer all the same; `outlast stop j`" in asked.err
     assert user.outlast("stop", "--all", "--yes").code == 0
     assert not machines(user)
     assert not os.listdir(home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -93,9 +94,12 @@ def list_all(
 
 def _say_adrift(jobs: Sequence[Listed], files: Mapping[str, tuple[str, ...]]) -> None:
     for one in jobs[:ADRIFT_SAID_MAX]:
-        where = f", and until then all that it saves is in `{shown(files[one.job][0])}` alone" if files[one.job] else ""
+        where, does = "", "goes on"
+        if one.state == "running" and files[one.job]:
+            place = files[one.job][0] if len(files[one.job]) == 1 else os.path.dirname(files[one.job][0])
+            where, does = f", and until then all that it saves is in `{shown(place)}` alone", "commits"
         say(
-            f"{one.job} is {one.state} on this computer, and {shown(one.row()['why'])}: it commits when that is back{where}; "
+            f"{one.job} is {one.state} on this computer, and {shown(one.row()['why'])}: it {does} when that is back{where}; "
             f"`outlast stop {one.job}` ends it without"
         )
     if len(jobs) > ADRIFT_SAID_MAX:

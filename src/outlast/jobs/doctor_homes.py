@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from outlast.errors import Damaged, Denied, OutlastError, PreconditionFailed
 from outlast.folder.folder import nonce
 from outlast.folder.home import Home
+from outlast.jobs.adrift import adrift
 from outlast.jobs.finding import Finding, bad, good, warning
 from outlast.jobs.world import World
 
 PROBES = "doctor/"
+STOPPED_MAX = 10
+"""So many jobs are named in one command."""
 
 
 def check_homes(world: World) -> Iterator[Finding]:
@@ -22,6 +25,17 @@ def check_homes(world: World) -> Iterator[Finding]:
         )
     for home in world.homes():
         yield from home_findings(world, home)
+    yield from _adrift_findings(world)
+
+
+def _adrift_findings(world: World) -> Iterator[Finding]:
+    homes: dict[str, list[str]] = {}
+    for one in adrift(world, lambda _: True):
+        homes.setdefault(one.launch.home, []).append(one.id)
+    for url, jobs in homes.items():
+        are = f"job `{jobs[0]}` is" if len(jobs) == 1 else f"{len(jobs)} jobs are"
+        fact = f"is not there, and {are} on this computer; is its file system mounted?"
+        yield warning(f"home {url}", fact, f"outlast stop {' '.join(jobs[:STOPPED_MAX])}")
 
 
 def home_findings(world: World, home: Home) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, UsageError
+from outlast.errors import Damaged, Denied, KeyMissing, NewerFormat, NotFound, StoreError, UsageError
 from outlast.jobs.job_names import NAMES_MAX, keep_cells, keep_names
 from outlast.jobs.remembered import Listed, Remembered, Row, listed
 from outlast.jobs.world import World
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FINAL_STATES = ("succeeded", "failed", "stopped", "expired")
 YOUNG_SECONDS = 300.0
+ADRIFT_NAMED_MAX = 8
 ENDED = frozenset((*FINAL_STATES, "damaged"))
 _SWEEP = b'"total": '
 _NO_LABELS = pattern(rb'"labels": ?\{\}')
@@ -51,7 +52,11 @@ def list_all_jobs(
     on_progress: OnProgress = silent,
 ) -> list[Listed]:
     """The same, each with its row undecoded."""
-    found = list(world.each(home, lambda one: _all(world, one, on_progress)))
+    try:
+        found = list(world.each(home, lambda one: _all(world, one, on_progress)))
+    except (StoreError, Denied) as error:
+        error.state = error.state or _adrift_words(world, home)
+        raise
     if world.missing or world.away:
         found += _adrift(world, home)
     wanted = [one for one in found if not running or not (one.state in ENDED or is_half(one))]
@@ -144,6 +149,19 @@ def _adrift(world: World, home: str | None) -> Iterator[Listed]:
         if found.alive:
             world.adrift[one.id] = found.directories
             yield listed(row_adrift(one, found.condition.value))
+
+
+def _adrift_words(world: World, home: str | None) -> str:
+    """For whoever asked for a home that is away; empty: nothing of it is here."""
+    from outlast.jobs.adrift import adrift
+
+    url = world.home_url(home)
+    here = [one.id for one in adrift(world, lambda one: one.launch.home == url)]
+    if not here:
+        return ""
+    named = " ".join(here[:ADRIFT_NAMED_MAX])
+    are, them = (f"job `{here[0]}` is", "it") if len(here) == 1 else (f"{len(here):,} of its jobs are", "them")
+    return f"{are} on this computer all the same; `outlast stop {named}` ends {them}"
 
 
 def row_adrift(one: Adrift, state: str) -> Row:
