@@ -16,6 +16,7 @@ from outlast.errors import UsageError
 from outlast.folder import life
 from outlast.folder.records import LaunchRecord
 from outlast.jobs import resume as resuming
+from outlast.jobs.elsewhere import SILENT_SECONDS
 from outlast.jobs.job import Job
 from outlast.jobs.other_engine import check_goes, workers_at
 from outlast.jobs.world import World
@@ -62,7 +63,9 @@ class Busy(MemoryStore):
 
 
 class Running:
-    def __init__(self, tmp_path: Path, first: Callable[[Job], None]) -> None:
+    def __init__(
+        self, tmp_path: Path, first: Callable[[Job], None], *, place: str = "", heard_seconds_ago: float = 0.0
+    ) -> None:
         self.here, self.there = Renting(), Renting()
         store = Busy(lambda: first(self.job))
         self.world = World(
@@ -83,7 +86,8 @@ class Running:
             submitted_at=store.now(),
             machine=MACHINE,
         )
-        record = LaunchRecord(1, "a1", "here", 1, MACHINE, store.now(), store.now() + 1e6, spec.bundle)
+        at = store.now() - heard_seconds_ago
+        record = LaunchRecord(1, "a1", "here", 1, MACHINE, at, at + 1e6, spec.bundle, place=place)
         keys = self.job.folder.keys
         for key, one in (
             (keys.spec, spec),
@@ -113,6 +117,7 @@ def test_a_running_job_goes_on_at_another_engine_also_when_somebody_else_writes_
     record = running.job.folder.read_launch(head.launch)
     assert "somebody" in head.ops, "what the other one wrote is kept"
     assert record.engine == "there" and head.launch_id == record.id != "a1"
+    assert head.ends == {"1": "moved"}
     assert [launch.id for launch in running.there.started] == [record.id], "started there, and once"
     assert [launch.id for launch in running.here.stopped] == ["a1"] and not running.here.started
 
@@ -141,3 +146,17 @@ def test_one_of_several_pools_goes_elsewhere_when_its_machine_is_named(tmp_path:
     assert "`outlast resume one --on there --machine-type n1-standard-4` on one machine" in caught.value.hint
     assert check_goes(world, "one", record, "there", resized=True) is world.engine("there")
     assert workers_at(MACHINE, record) == 1
+
+
+@pytest.mark.parametrize(("heard_seconds_ago", "taken"), [(SILENT_SECONDS - 60, False), (SILENT_SECONDS + 60, True)])
+def test_a_job_of_another_computer_is_taken_over_when_that_is_silent_and_not_before(
+    tmp_path: Path, heard_seconds_ago: float, taken: bool
+) -> None:
+    running = Running(tmp_path, _noted, place="far:1:2", heard_seconds_ago=heard_seconds_ago)
+    running.here.capabilities = replace(CAPABILITIES, place="near:3:4")
+    resuming.resume(running.world, running.job)
+    head = running.job.folder.read_head().head
+    assert ((head.launch_id != "a1"), [launch.id for launch in running.here.started]) == (
+        taken,
+        [head.launch_id] if taken else [],
+    )
