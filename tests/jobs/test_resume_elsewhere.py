@@ -16,8 +16,10 @@ from outlast.errors import UsageError
 from outlast.folder import life
 from outlast.folder.records import LaunchRecord
 from outlast.jobs import resume as resuming
+from outlast.jobs import stop as stopping
 from outlast.jobs.elsewhere import SILENT_SECONDS
 from outlast.jobs.job import Job
+from outlast.jobs.launch import launch_record
 from outlast.jobs.other_engine import check_goes, workers_at
 from outlast.jobs.world import World
 from outlast.spec.record import encode
@@ -160,3 +162,19 @@ def test_a_job_of_another_computer_is_taken_over_when_that_is_silent_and_not_bef
         taken,
         [head.launch_id] if taken else [],
     )
+
+
+def test_a_stop_that_has_waited_long_enough_does_not_end_what_somebody_has_resumed_meanwhile(tmp_path: Path) -> None:
+    running = Running(tmp_path, _noted)
+    asked = running.job.folder.read_head()
+    resuming.resume(running.world, running.job, changes={"on": "there"})
+    stopping._wait(running.world, running.job, asked.head, 0.0)
+    assert not running.job.folder.read_head().head.state.final
+
+
+def test_a_resume_does_not_go_on_with_what_another_one_that_was_killed_had_asked_for(tmp_path: Path) -> None:
+    job = Running(tmp_path, _noted).job
+    first = launch_record(job, 2, "here", job.spec(), 1.0, args=("--lr", "1"))
+    second = launch_record(job, 2, "here", job.spec(), 2.0, args=("--lr", "2"))
+    assert (first.launch, second.launch) == (2, 3)
+    assert job.folder.read_launch(3).args == ("--lr", "2")
