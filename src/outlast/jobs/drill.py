@@ -270,6 +270,10 @@ def _course(reference: Story) -> Course:
         seconds=reference.seconds,
         steps=last.step if last is not None and loop else None,
         commit_seconds=tuple(commit.seconds for commit in reference.commits if commit.seconds < reference.seconds),
+        first_save_seconds=min(
+            (seen.seconds for seen in reference.seen if seen.path in reference.sizes and not reference.by_library),
+            default=None,
+        ),
         saves_by_library=reference.by_library,
     )
 
