@@ -152,6 +152,8 @@ def test_an_attempt_whose_saves_are_never_the_same_began_at_zero_if_it_saves_as_
     assert wrongs(story(attempt(), attempt(3), commits=before, seen=gone_on), reference) == []
     one_save = story(attempt(), attempt(1), commits=before[:1], seen=again)
     assert wrongs(one_save, reference) == []
+    assert doubtful_attempt(reference, one_save) == 2
+    assert doubtful_attempt(reference, story(attempt(), attempt(1), commits=before[:1], seen=gone_on)) is None
     killed = [Killed(Kill(2, Kind.SAVING), None, 1.0, 0.0)]
     hunted = story(attempt(), attempt(3), commits=before, seen=again, killed=killed)
     assert wrongs(hunted, reference) == []
@@ -182,6 +184,19 @@ def test_one_attempt_that_goes_on_without_its_save_tells_for_the_others_too() ->
     slow = seen(2, ("last", "sha3", 0.0), ("last", "sha3", 2.5))
     plain = seen(3, ("last", "sha3", 0.0), ("last", "sha9", 6.0))
     assert doubtful_attempt(ONE_SAVE, story(attempt(), attempt(1), attempt(1), seen=[*slow, *plain])) is None
+
+
+def test_a_log_beside_the_checkpoints_that_grows_does_not_say_where_an_attempt_began() -> None:
+    sizes = {"last": {9}, "train.log": {9}}
+    lines = [("train.log", f"at{n}", float(n)) for n in range(1, 6)]
+    saves = [("last", f"sha{n}", float(n)) for n in (2, 4)]
+    reference = story(attempt(), seen=seen(1, *lines, *saves), sizes=sizes)
+    restored = (("last", "sha2", 0.0), ("train.log", "other", 0.0))
+    grown = (("train.log", f"other{n}", float(n)) for n in range(1, 9))
+    gone_on = seen(2, *restored, *grown, ("last", "sha4", 2.0))
+    told = story(attempt(), attempt(2), commits=[commit(1, 1), commit(1, 2)], seen=gone_on)
+    assert wrongs(told, reference) == []
+    assert doubtful_attempt(reference, told) is None
 
 
 def test_a_torn_file_is_reported_with_its_size() -> None:

@@ -163,8 +163,8 @@ class Prepared:
         attempt = doubtful_attempt(self.reference, story)
         if attempt is not None:
             raise TooShort(
-                f"too short to drill: attempt {attempt} made the save again with which it began, as late as the uninterrupted "
-                "training had made it; it may have begun at zero, and one save does not tell",
+                f"too short to drill: attempt {attempt}, which began with a save, saved as one that begins at zero would; whether it did, "
+                "so few saves do not tell",
                 hint="save more often, so that several saves come before a kill; does it look for its newest checkpoint when it starts?",
             )
 

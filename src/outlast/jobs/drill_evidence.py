@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from outlast.dataclass import dataclass
 from outlast.folder.records import Attempt, State
 from outlast.jobs.drill_plan import Kind
-from outlast.jobs.drill_story import Killed, Story
+from outlast.jobs.drill_story import Killed, Seen, Story
 from outlast.jobs.drill_verdict import Problem, Wrong, counted
+from outlast.machine.settle import has_log_name
 
 EXIT_ENDED = 128 + 9
 """SIGKILL: the trainer had to be ended."""
@@ -16,7 +17,7 @@ EXIT_ENDED = 128 + 9
 ONE_MOMENT_SECONDS = 0.3
 AS_LONG_SHARE = 0.7
 SAVES_BEFORE_MIN = 2
-"""So many saves the last attempt need not make again, if it resumes: one alone may have been missed."""
+"""Where saves are counted, so many must be missing from those of an attempt that resumes: one alone may not have been seen."""
 
 
 def problems_of(reference: Story, story: Story, notice_seconds: float) -> list[Problem]:
@@ -35,7 +36,8 @@ def _began_at_zero(reference: Story, story: Story) -> Problem | None:
             continue
         first = next((commit.step for commit in story.commits if commit.attempt == int(number)), restored)
         again = first < restored if story.by_library else _again(reference, story, int(number)).began_at_zero
-        as_often = not story.by_library and _saves_as_often(reference, story, int(number))
+        enough = not story.by_library and _saves_before(story, int(number)) >= SAVES_BEFORE_MIN
+        as_often = enough and _saves_as_often(reference, story, int(number))
         if again or as_often:
             did = "again what" if again else "as often as"
             before = "had saved before that checkpoint" if again else "from its beginning to its end"
@@ -103,15 +105,17 @@ def _again(reference: Story, story: Story, attempt: int) -> _Again:
 def doubtful_attempt(reference: Story, story: Story) -> int | None:
     """One that made the save again with which it began, as late as the reference: from zero, or from there after a slow start.
 
-    None where another attempt tells: it made what comes behind its save, and not that save again.
+    None where another attempt tells: it made what comes behind its save, and not that save again. Where each save is another one, their
+    number is all there is to go by.
     """
     if story.by_library:
         return None
-    doubtful = None
+    doubtful: int | None = None
     for number in sorted(map(int, story.head.attempts)):
-        if story.head.attempts[str(number)].resumed_from_step is None or not _knows_all_restored(
-            reference, story, number
-        ):
+        if story.head.attempts[str(number)].resumed_from_step is None:
+            continue
+        if not _knows_all_restored(reference, story, number):
+            doubtful = doubtful or (number if _saves_as_often(reference, story, number) else None)
             continue
         again = _again(reference, story, number)
         if again.same:
@@ -124,27 +128,32 @@ def doubtful_attempt(reference: Story, story: Story) -> int | None:
 def _knows_all_restored(reference: Story, story: Story, attempt: int) -> bool:
     known = {(seen.path, seen.digest) for seen in reference.seen}
     restored = [seen for seen in story.seen if seen.attempt == attempt and not seen.seconds]
-    return all((seen.path, seen.digest) in known for seen in restored if seen.path in reference.sizes)
+    return all((seen.path, seen.digest) in known for seen in restored if _is_save(reference, seen))
 
 
 def _saves_as_often(reference: Story, story: Story, attempt: int) -> bool:
     """Where each save is another one (it holds a time), by their number: of the last attempt, which was left in peace."""
-    before = [commit for commit in story.commits if commit.attempt < attempt]
     in_peace = attempt == story.head.attempt and all(killed.kill.attempt < attempt for killed in story.killed)
-    if not in_peace or len(before) < SAVES_BEFORE_MIN:
+    if not in_peace or _knows_all_restored(reference, story, attempt):
         return False
-    if _knows_all_restored(reference, story, attempt):
-        return False
-    whole = _saves(reference, reference.head.attempt, reference)
-    return whole > SAVES_BEFORE_MIN and _saves(story, attempt, reference) >= whole
+    return _saves(story, attempt, reference) >= _saves(reference, reference.head.attempt, reference)
+
+
+def _saves_before(story: Story, attempt: int) -> int:
+    """At least so many the attempt need not make again, if it resumes."""
+    return sum(1 for commit in story.commits if commit.attempt < attempt)
+
+
+def _is_save(reference: Story, seen: Seen) -> bool:
+    """A file that was committed, and no log: what is only there to be renamed, and how often a log grew, is seen by chance."""
+    return seen.path in reference.sizes and not has_log_name(seen.path)
 
 
 def _saves(story: Story, attempt: int, reference: Story) -> int:
-    """Of files that were committed: what is only there to be renamed is seen by chance."""
     return sum(
         1
         for seen in story.seen
-        if seen.attempt == attempt and seen.seconds and seen.digest and seen.path in reference.sizes
+        if seen.attempt == attempt and seen.seconds and seen.digest and _is_save(reference, seen)
     )
 
 
