@@ -211,6 +211,15 @@ def test_silence_and_a_notice_after_the_end_of_a_script_that_failed_are_not_why_
     assert (job.head.state, job.head.attempts["1"].cause) == (State.FAILED, Cause.FAILED)
 
 
+def test_a_machine_that_is_taken_away_begins_no_other_attempt() -> None:
+    job = Job()
+    trainer = Trainer(job, save_steps=16)
+    trainer.at_step[40] = lambda: setattr(trainer, "notice_seconds", 30.0)
+    assert not job.serve(trainer), "only this machine is over"
+    assert (job.head.state, job.head.attempt) == (State.RUNNING, 1)
+    assert job.head.attempts["1"].cause is Cause.PREEMPTED
+
+
 # Other ranks.
 
 

@@ -19,6 +19,7 @@ from outlast.jobs.world import World
 from tests.drill.asking import SCRIPTS, asked_for, unmodified
 
 RESUMES = ("--resume", "checkpoints/last.json")
+BRISK = ("--step-seconds", "0.03", "--save-steps", "20")
 
 
 def drilled(world: World, name: str, **options: Any) -> DrillResult:
@@ -121,7 +122,9 @@ def test_a_training_that_is_faster_than_its_reference_was_is_not_too_short(
 ) -> None:
     """The reference ran on a busy computer: all that happened to it took three times as long."""
     prepared = prepare(
-        world, unmodified(SCRIPTS / "tells_the_time.py", resume_args=RESUMES), compared=Compared(ignore=("last.json",))
+        world,
+        unmodified(SCRIPTS / "tells_the_time.py", args=BRISK, resume_args=RESUMES),
+        compared=Compared(ignore=("last.json",)),
     )
     reference = prepared.reference
     reference.seen[:] = [replace(seen, seconds=3 * seen.seconds) for seen in reference.seen]

@@ -10,7 +10,7 @@ import pytest
 
 from outlast.folder.records import Attempt, Cause, Head, State
 from outlast.jobs.drill import ALL_TO_THE_BIT, Prepared
-from outlast.jobs.drill_evidence import problems_of
+from outlast.jobs.drill_evidence import doubtful_attempt, problems_of
 from outlast.jobs.drill_plan import Kill, Kind, Plan, TooShort
 from outlast.jobs.drill_story import Commit, Killed, Seen, Story
 from outlast.jobs.drill_verdict import Wrong
@@ -152,9 +152,51 @@ def test_an_attempt_whose_saves_are_never_the_same_began_at_zero_if_it_saves_as_
     assert wrongs(story(attempt(), attempt(3), commits=before, seen=gone_on), reference) == []
     one_save = story(attempt(), attempt(1), commits=before[:1], seen=again)
     assert wrongs(one_save, reference) == []
+    assert doubtful_attempt(reference, one_save) == 2
+    assert doubtful_attempt(reference, story(attempt(), attempt(1), commits=before[:1], seen=gone_on)) is None
     killed = [Killed(Kill(2, Kind.SAVING), None, 1.0, 0.0)]
     hunted = story(attempt(), attempt(3), commits=before, seen=again, killed=killed)
     assert wrongs(hunted, reference) == []
+
+
+ONE_SAVE = story(attempt(), seen=seen(1, ("last", "sha3", 3.0), ("last", "sha9", 9.0)))
+
+
+def restored_thrice(*seconds: float) -> Story:
+    """Three attempts that began with the only save there was, and made it again after so many seconds."""
+    made = [one for n, at in enumerate(seconds, 2) for one in seen(n, ("last", "sha3", 0.0), ("last", "sha3", at))]
+    return story(attempt(), attempt(1), attempt(1), attempt(1), seen=[*made, *seen(4, ("last", "sha9", 9.0))])
+
+
+def test_where_the_only_save_is_made_again_as_late_as_in_the_reference_nobody_knows_where_it_began() -> None:
+    told = restored_thrice(3.0, 3.1, 2.9)
+    assert wrongs(told, ONE_SAVE) == []
+    assert doubtful_attempt(ONE_SAVE, told) == 2
+
+
+def test_where_it_is_made_again_at_once_or_not_at_all_the_script_resumes() -> None:
+    assert doubtful_attempt(ONE_SAVE, restored_thrice(0.1, 0.1, 0.1)) is None
+    gone_on = story(attempt(), attempt(1), seen=seen(2, ("last", "sha3", 0.0), ("last", "sha9", 6.0)))
+    assert doubtful_attempt(ONE_SAVE, gone_on) is None
+
+
+def test_one_attempt_that_goes_on_without_its_save_tells_for_the_others_too() -> None:
+    slow = seen(2, ("last", "sha3", 0.0), ("last", "sha3", 2.5))
+    plain = seen(3, ("last", "sha3", 0.0), ("last", "sha9", 6.0))
+    assert doubtful_attempt(ONE_SAVE, story(attempt(), attempt(1), attempt(1), seen=[*slow, *plain])) is None
+
+
+def test_a_log_beside_the_checkpoints_that_grows_does_not_say_where_an_attempt_began() -> None:
+    sizes = {"last": {9}, "train.log": {9}}
+    lines = [("train.log", f"at{n}", float(n)) for n in range(1, 6)]
+    saves = [("last", f"sha{n}", float(n)) for n in (2, 4)]
+    reference = story(attempt(), seen=seen(1, *lines, *saves), sizes=sizes)
+    restored = (("last", "sha2", 0.0), ("train.log", "other", 0.0))
+    grown = (("train.log", f"other{n}", float(n)) for n in range(1, 9))
+    gone_on = seen(2, *restored, *grown, ("last", "sha4", 2.0))
+    told = story(attempt(), attempt(2), commits=[commit(1, 1), commit(1, 2)], seen=gone_on)
+    assert wrongs(told, reference) == []
+    assert doubtful_attempt(reference, told) is None
 
 
 def test_a_torn_file_is_reported_with_its_size() -> None:

@@ -100,3 +100,13 @@ def test_the_pauses_are_told_to_the_library_by_attempt() -> None:
     assert drill.steps_max == 1000
     assert drill.save_steps == plan.save_steps
     assert drill.pauses == {str(kill.attempt): kill.pause for kill in plan.kills}
+
+
+def test_a_script_that_saves_so_often_that_its_files_are_never_quiet_is_told_to_save_less_often() -> None:
+    often = Course(seconds=6.4, commit_seconds=(6.4,), first_save_seconds=1.1)
+    with pytest.raises(TooShort, match=r"saved after 1\.1 s, and its files were never quiet") as caught:
+        plan_kills(often, 3, Random(1))
+    assert "save less often" in caught.value.hint
+    late = Course(seconds=6.4, commit_seconds=(6.4,), first_save_seconds=6.3)
+    with pytest.raises(TooShort, match=r"first checkpoint was there after 6\.4 of 6\.4 s"):
+        plan_kills(late, 3, Random(1))

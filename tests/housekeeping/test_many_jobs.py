@@ -125,3 +125,11 @@ def test_a_store_without_quick_names_is_listed_as_well(typist: Typist, world: Wo
     slow = system_world()
     slow.open_store = lambda url: Mortal(DirectoryStore(url), lambda *_: None, lambda *_: None)
     assert list_jobs(slow) == list_jobs(world)
+
+
+def test_a_row_that_was_deleted_is_not_listed_although_its_first_generation_lies_there(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path)
+    for name in ("one", "two"):
+        store.put(f"index/{name}", b"", if_generation=0)
+    store.delete("index/one", if_generation=1)
+    assert list(store.names_written_once("index/")) == ["index/two"]

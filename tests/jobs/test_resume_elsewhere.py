@@ -16,7 +16,10 @@ from outlast.errors import UsageError
 from outlast.folder import life
 from outlast.folder.records import LaunchRecord
 from outlast.jobs import resume as resuming
+from outlast.jobs import stop as stopping
+from outlast.jobs.elsewhere import SILENT_SECONDS
 from outlast.jobs.job import Job
+from outlast.jobs.launch import launch_record
 from outlast.jobs.other_engine import check_goes, workers_at
 from outlast.jobs.world import World
 from outlast.spec.record import encode
@@ -62,7 +65,9 @@ class Busy(MemoryStore):
 
 
 class Running:
-    def __init__(self, tmp_path: Path, first: Callable[[Job], None]) -> None:
+    def __init__(
+        self, tmp_path: Path, first: Callable[[Job], None], *, place: str = "", heard_seconds_ago: float = 0.0
+    ) -> None:
         self.here, self.there = Renting(), Renting()
         store = Busy(lambda: first(self.job))
         self.world = World(
@@ -83,7 +88,8 @@ class Running:
             submitted_at=store.now(),
             machine=MACHINE,
         )
-        record = LaunchRecord(1, "a1", "here", 1, MACHINE, store.now(), store.now() + 1e6, spec.bundle)
+        at = store.now() - heard_seconds_ago
+        record = LaunchRecord(1, "a1", "here", 1, MACHINE, at, at + 1e6, spec.bundle, place=place)
         keys = self.job.folder.keys
         for key, one in (
             (keys.spec, spec),
@@ -113,6 +119,7 @@ def test_a_running_job_goes_on_at_another_engine_also_when_somebody_else_writes_
     record = running.job.folder.read_launch(head.launch)
     assert "somebody" in head.ops, "what the other one wrote is kept"
     assert record.engine == "there" and head.launch_id == record.id != "a1"
+    assert head.ends == {"1": "moved"}
     assert [launch.id for launch in running.there.started] == [record.id], "started there, and once"
     assert [launch.id for launch in running.here.stopped] == ["a1"] and not running.here.started
 
@@ -141,3 +148,33 @@ def test_one_of_several_pools_goes_elsewhere_when_its_machine_is_named(tmp_path:
     assert "`outlast resume one --on there --machine-type n1-standard-4` on one machine" in caught.value.hint
     assert check_goes(world, "one", record, "there", resized=True) is world.engine("there")
     assert workers_at(MACHINE, record) == 1
+
+
+@pytest.mark.parametrize(("heard_seconds_ago", "taken"), [(SILENT_SECONDS - 60, False), (SILENT_SECONDS + 60, True)])
+def test_a_job_of_another_computer_is_taken_over_when_that_is_silent_and_not_before(
+    tmp_path: Path, heard_seconds_ago: float, taken: bool
+) -> None:
+    running = Running(tmp_path, _noted, place="far:1:2", heard_seconds_ago=heard_seconds_ago)
+    running.here.capabilities = replace(CAPABILITIES, place="near:3:4")
+    resuming.resume(running.world, running.job)
+    head = running.job.folder.read_head().head
+    assert ((head.launch_id != "a1"), [launch.id for launch in running.here.started]) == (
+        taken,
+        [head.launch_id] if taken else [],
+    )
+
+
+def test_a_stop_that_has_waited_long_enough_does_not_end_what_somebody_has_resumed_meanwhile(tmp_path: Path) -> None:
+    running = Running(tmp_path, _noted)
+    asked = running.job.folder.read_head()
+    resuming.resume(running.world, running.job, changes={"on": "there"})
+    stopping._wait(running.world, running.job, asked.head, 0.0)
+    assert not running.job.folder.read_head().head.state.final
+
+
+def test_a_resume_does_not_go_on_with_what_another_one_that_was_killed_had_asked_for(tmp_path: Path) -> None:
+    job = Running(tmp_path, _noted).job
+    first = launch_record(job, 2, "here", job.spec(), 1.0, args=("--lr", "1"))
+    second = launch_record(job, 2, "here", job.spec(), 2.0, args=("--lr", "2"))
+    assert (first.launch, second.launch) == (2, 3)
+    assert job.folder.read_launch(3).args == ("--lr", "2")

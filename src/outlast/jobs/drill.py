@@ -11,7 +11,7 @@ from outlast.dataclass import dataclass, replace
 from outlast.errors import OutlastError, UsageError
 from outlast.folder.folder import nonce
 from outlast.jobs.asked import Asked
-from outlast.jobs.drill_evidence import problems_of
+from outlast.jobs.drill_evidence import doubtful_attempt, problems_of
 from outlast.jobs.drill_like import asked_like, with_inputs
 from outlast.jobs.drill_plan import KILLS_DEFAULT, Course, Kill, Plan, TooShort, check_kills, plan_kills
 from outlast.jobs.drill_probe import choose_steps
@@ -130,6 +130,8 @@ class Prepared:
             comparison = self.compared.directories(self._results(self.reference), results)
             if not comparison.same:
                 problems += blame(comparison, self._repeated())
+            elif not problems:
+                self._check_certain(story)
         result = DrillResult(
             survived=comparison is not None and comparison.same and not problems,
             identical=comparison is not None and comparison.identical,
@@ -156,6 +158,15 @@ class Prepared:
             f"too short to drill: it ended before {_named(story.missed)} could be made",
             hint="let it train longer, save more often, or ask for fewer `--kills`; another `--seed` kills at other moments",
         )
+
+    def _check_certain(self, story: Story) -> None:
+        attempt = doubtful_attempt(self.reference, story)
+        if attempt is not None:
+            raise TooShort(
+                f"too short to drill: attempt {attempt}, which began with a save, saved as one that begins at zero would; whether it did, "
+                "so few saves do not tell",
+                hint="save more often, so that several saves come before a kill; does it look for its newest checkpoint when it starts?",
+            )
 
     def _problems(self, story: Story) -> list[Problem]:
         return problems_of(self.reference, story, self.runner.notice_seconds)
@@ -259,6 +270,10 @@ def _course(reference: Story) -> Course:
         seconds=reference.seconds,
         steps=last.step if last is not None and loop else None,
         commit_seconds=tuple(commit.seconds for commit in reference.commits if commit.seconds < reference.seconds),
+        first_save_seconds=min(
+            (seen.seconds for seen in reference.seen if seen.path in reference.sizes and not reference.by_library),
+            default=None,
+        ),
         saves_by_library=reference.by_library,
     )
 

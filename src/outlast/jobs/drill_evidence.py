@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from outlast.dataclass import dataclass
 from outlast.folder.records import Attempt, State
 from outlast.jobs.drill_plan import Kind
-from outlast.jobs.drill_story import Killed, Story
+from outlast.jobs.drill_story import Killed, Seen, Story
 from outlast.jobs.drill_verdict import Problem, Wrong, counted
+from outlast.machine.settle import has_log_name
 
 EXIT_ENDED = 128 + 9
 """SIGKILL: the trainer had to be ended."""
@@ -13,7 +17,7 @@ EXIT_ENDED = 128 + 9
 ONE_MOMENT_SECONDS = 0.3
 AS_LONG_SHARE = 0.7
 SAVES_BEFORE_MIN = 2
-"""So many saves the last attempt need not make again, if it resumes: one alone may have been missed."""
+"""Where saves are counted, so many must be missing from those of an attempt that resumes: one alone may not have been seen."""
 
 
 def problems_of(reference: Story, story: Story, notice_seconds: float) -> list[Problem]:
@@ -31,8 +35,9 @@ def _began_at_zero(reference: Story, story: Story) -> Problem | None:
         if restored is None:
             continue
         first = next((commit.step for commit in story.commits if commit.attempt == int(number)), restored)
-        again = first < restored if story.by_library else _saves_again(reference, story, int(number))
-        as_often = not story.by_library and _saves_as_often(reference, story, int(number))
+        again = first < restored if story.by_library else _again(reference, story, int(number)).began_at_zero
+        enough = not story.by_library and _saves_before(story, int(number)) >= SAVES_BEFORE_MIN
+        as_often = enough and _saves_as_often(reference, story, int(number))
         if again or as_often:
             did = "again what" if again else "as often as"
             before = "had saved before that checkpoint" if again else "from its beginning to its end"
@@ -45,8 +50,30 @@ def _began_at_zero(reference: Story, story: Story) -> Problem | None:
     return None
 
 
-def _saves_again(reference: Story, story: Story, attempt: int) -> bool:
-    """Of a script that saves by itself: by the content of its files, and by when the reference had written it."""
+@dataclass(frozen=True)
+class _Again:
+    """Of a script that saves by itself: what an attempt saved that the reference had saved, and when that had."""
+
+    older: list[tuple[str, float]]
+    """Path and the reference's seconds, of what that saved before the checkpoint that was restored."""
+
+    same: list[tuple[str, float]]
+    """Of the restored save itself, if it was as long in coming; one that is made at once is only made once more."""
+
+    newer: bool
+    versions: Mapping[str, int]
+
+    @property
+    def began_at_zero(self) -> bool:
+        if any(self.versions[path] > 1 for path, _ in self.older):
+            return True
+        # Files that never change (a configuration, a vocabulary) are written again at every start: all at one moment.
+        moments = [seconds for _, seconds in (*self.older, *self.same)]
+        return bool(moments) and max(moments) - min(moments) > ONE_MOMENT_SECONDS
+
+
+def _again(reference: Story, story: Story, attempt: int) -> _Again:
+    """By the content of its files."""
     first_seconds: dict[tuple[str, str], float] = {}
     last_seconds: dict[tuple[str, str], float] = {}
     versions: dict[str, int] = {}
@@ -59,42 +86,74 @@ def _saves_again(reference: Story, story: Story, attempt: int) -> bool:
         last_seconds[seen.path, seen.digest] = seen.seconds
     mine = [seen for seen in story.seen if seen.attempt == attempt and (seen.path, seen.digest) in first_seconds]
     restored_seconds = max((first_seconds[one.path, one.digest] for one in mine if not one.seconds), default=0.0)
-    # Whatever comes again with every save (the first bytes of a file that is written in place) says nothing.
-    older = [one for one in mine if one.seconds and last_seconds[one.path, one.digest] < restored_seconds]
-    if any(versions[one.path] > 1 for one in older):
-        return True
-    # The restored save itself counts too if it was as long in coming; one that is made at once is only made once more.
-    older += [
-        one
-        for one in mine
-        if one.seconds >= restored_seconds * AS_LONG_SHARE > 0
-        and last_seconds[one.path, one.digest] == restored_seconds
+    written = [
+        (one, first_seconds[one.path, one.digest], last_seconds[one.path, one.digest]) for one in mine if one.seconds
     ]
-    # Files that never change (a configuration, a vocabulary) are written again at every start: all at one moment.
-    moments = [first_seconds[one.path, one.digest] for one in older]
-    return bool(moments) and max(moments) - min(moments) > ONE_MOMENT_SECONDS
+    return _Again(
+        # Whatever comes again with every save (the first bytes of a file that is written in place) says nothing.
+        older=[(one.path, first) for one, first, last in written if last < restored_seconds],
+        same=[
+            (one.path, first)
+            for one, first, last in written
+            if one.seconds >= restored_seconds * AS_LONG_SHARE > 0 and last == restored_seconds
+        ],
+        newer=any(first > restored_seconds for _, first, _ in written),
+        versions=versions,
+    )
+
+
+def doubtful_attempt(reference: Story, story: Story) -> int | None:
+    """One that made the save again with which it began, as late as the reference: from zero, or from there after a slow start.
+
+    None where another attempt tells: it made what comes behind its save, and not that save again. Where each save is another one, their
+    number is all there is to go by.
+    """
+    if story.by_library:
+        return None
+    doubtful: int | None = None
+    for number in sorted(map(int, story.head.attempts)):
+        if story.head.attempts[str(number)].resumed_from_step is None:
+            continue
+        if not _knows_all_restored(reference, story, number):
+            doubtful = doubtful or (number if _saves_as_often(reference, story, number) else None)
+            continue
+        again = _again(reference, story, number)
+        if again.same:
+            doubtful = doubtful or number
+        elif again.newer:
+            return None
+    return doubtful
+
+
+def _knows_all_restored(reference: Story, story: Story, attempt: int) -> bool:
+    known = {(seen.path, seen.digest) for seen in reference.seen}
+    restored = [seen for seen in story.seen if seen.attempt == attempt and not seen.seconds]
+    return all((seen.path, seen.digest) in known for seen in restored if _is_save(reference, seen))
 
 
 def _saves_as_often(reference: Story, story: Story, attempt: int) -> bool:
     """Where each save is another one (it holds a time), by their number: of the last attempt, which was left in peace."""
-    before = [commit for commit in story.commits if commit.attempt < attempt]
     in_peace = attempt == story.head.attempt and all(killed.kill.attempt < attempt for killed in story.killed)
-    if not in_peace or len(before) < SAVES_BEFORE_MIN:
+    if not in_peace or _knows_all_restored(reference, story, attempt):
         return False
-    known = {(seen.path, seen.digest) for seen in reference.seen}
-    restored = [seen for seen in story.seen if seen.attempt == attempt and not seen.seconds]
-    if all((seen.path, seen.digest) in known for seen in restored if seen.path in reference.sizes):
-        return False
-    whole = _saves(reference, reference.head.attempt, reference)
-    return whole > SAVES_BEFORE_MIN and _saves(story, attempt, reference) >= whole
+    return _saves(story, attempt, reference) >= _saves(reference, reference.head.attempt, reference)
+
+
+def _saves_before(story: Story, attempt: int) -> int:
+    """At least so many the attempt need not make again, if it resumes."""
+    return sum(1 for commit in story.commits if commit.attempt < attempt)
+
+
+def _is_save(reference: Story, seen: Seen) -> bool:
+    """A file that was committed, and no log: what is only there to be renamed, and how often a log grew, is seen by chance."""
+    return seen.path in reference.sizes and not has_log_name(seen.path)
 
 
 def _saves(story: Story, attempt: int, reference: Story) -> int:
-    """Of files that were committed: what is only there to be renamed is seen by chance."""
     return sum(
         1
         for seen in story.seen
-        if seen.attempt == attempt and seen.seconds and seen.digest and seen.path in reference.sizes
+        if seen.attempt == attempt and seen.seconds and seen.digest and _is_save(reference, seen)
     )
 
 

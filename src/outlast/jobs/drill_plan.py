@@ -68,6 +68,9 @@ class Course:
     commit_seconds: tuple[float, ...] = field(default=())
     """When its checkpoints were committed, from its start."""
 
+    first_save_seconds: float | None = None
+    """When a script that saves by itself was first seen to do so: its files are taken when they are quiet, and that may be much later."""
+
     saves_by_library: bool = False
     """`outlast.checkpoint` or the library's loops: it can be held in mid-save."""
 
@@ -119,6 +122,11 @@ def _by_steps(steps: int, kinds: list[Kind], random: Random) -> Plan:
     return Plan(tuple(kills), save_steps)
 
 
+def _restless(course: Course) -> bool:
+    """It saves early enough, and too often."""
+    return course.first_save_seconds is not None and course.first_save_seconds <= FIRST_SHARE_MAX * course.seconds
+
+
 def _by_clock(course: Course, kinds: list[Kind], random: Random) -> Plan:
     if not course.commit_seconds:
         raise TooShort(
@@ -127,6 +135,12 @@ def _by_clock(course: Course, kinds: list[Kind], random: Random) -> Plan:
             "checkpoints, if they are not in $OUTLAST_CHECKPOINT_DIR",
         )
     first = course.commit_seconds[0] / max(course.seconds, 1e-9)
+    if first > FIRST_SHARE_MAX and _restless(course):
+        raise TooShort(
+            f"too short to drill: it saved after {course.first_save_seconds:.1f} s, and its files were never quiet for "
+            f"{quiet_seconds():.0f} s until {course.commit_seconds[0]:.1f} of {course.seconds:.1f} s",
+            hint="let it train longer, or save less often: a script's own files count when all of them have been quiet so long",
+        )
     if first > FIRST_SHARE_MAX:
         raise TooShort(
             f"too short to drill: its first checkpoint was there after {course.commit_seconds[0]:.1f} of {course.seconds:.1f} s",

@@ -48,6 +48,11 @@ def quiet_seconds() -> float:
     return SETTLE_SECONDS if system.LINUX else SETTLE_SECONDS_UNSEEN
 
 
+def has_log_name(path: str) -> bool:
+    """It may be written all the time: what is in it says little about when it was saved."""
+    return _LOG.search(path) is not None
+
+
 class Condition(enum.Enum):
     QUIET = "quiet"
     APPENDED = "appended to"
