@@ -137,6 +137,27 @@ def test_machines_go_on_without_their_supervisor_and_the_next_one_takes_them_up(
     until(lambda: ended(engine, launch), "it ended")
 
 
+def test_the_machine_after_one_that_was_taken_away_does_not_wait_as_after_one_that_died_young(place: Place) -> None:
+    """A drill with many kills waited longer and longer for the next machine."""
+    engine, launch = start_running(place)
+
+    def taken() -> None:
+        assert engine.preempt(launch, notice_seconds=0)
+
+    def dead() -> None:
+        init = machine_of(place, launch).init_process()
+        assert init is not None and init.send(signal.SIGKILL)
+
+    def booted(times: int) -> bool:
+        return len(place.events(launch, "boot")) == times and running(engine, launch)
+
+    for times, (end, short_lives) in enumerate(((dead, 1), (dead, 2), (taken, 0), (taken, 0), (dead, 1)), 2):
+        end()
+        until(partial(booted, times), "the next machine runs")
+        assert machine_of(place, launch).read_assignment().short_lives == short_lives
+    engine.stop(launch)
+
+
 def test_a_machine_that_ended_while_there_was_no_supervisor_is_replaced(place: Place) -> None:
     engine, launch = start_running(place)
     before = supervisor(place)

@@ -98,6 +98,9 @@ class MachineDir:
         self.notice = f"{at}/notice.json"
         """`{"leave_by_monotonic": seconds}`: the machine is going to be taken away."""
 
+        self.preempted = f"{at}/preempted"
+        """There when somebody asked for it to be taken away: it did not die by itself."""
+
         self.losses = f"{at}/losses.json"
         """`{"losses": count, "at_monotonic": seconds}`: so many agents in a row did not stay, the last one until then. And
         `"given_up": true`: init has ended the machine for that."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from outlast.clock import Clock
@@ -131,6 +132,9 @@ class LocalEngine:
             for directory in self.paths.newest_machines(launch.id).values()
             if (process := directory.init_process()) is not None and process.alive()
         ]
+        for directory, _ in taken:
+            with suppress(OSError):  # it has just left, or there is no room: the mark saves a wait, no more
+                files.create(directory.preempted)
         if notice_seconds > 0:
             self._notify(taken, notice_seconds)
         for directory, _ in taken:

@@ -22,7 +22,7 @@ FAILED_BOOTS_MAX = 3
 SHORT_LIFE_SECONDS = 10.0
 SHORT_LIVES_FREE = 3
 RESTART_SECONDS = (0.25, 30.0)
-"""After a few machines of one rank that were gone at once, the next ones wait: so long, doubled each time, up to so long."""
+"""After a few machines of one rank that were gone at once by themselves, the next ones wait: so long, doubled each time, up to so long."""
 
 DEADLINE_MARGIN_SECONDS = 5 * 60.0
 """The agent ends well before the deadline and init's timer at it; this one is for a machine where both hang."""
@@ -212,7 +212,7 @@ class Life:
         if done is None:
             self._untidy = True
             rank.remains.append(directory)
-        short = lived_seconds < SHORT_LIFE_SECONDS
+        short = lived_seconds < SHORT_LIFE_SECONDS and not os.path.exists(directory.preempted)
         rank.next = replace(
             rank.next,
             failed_boots=_failed_boots(rank.next.failed_boots, directory, up=up, left=done is not None),
