@@ -248,6 +248,31 @@ def test_memory_is_what_the_control_group_allows(tmp_path: Path) -> None:
     assert memory.system_bytes(tmp_path) == (500000, 400000)
 
 
+MAC = """\
+Mach Virtual Memory Statistics: (page size of 16384 bytes)
+Pages free:                               10000.
+Pages active:                            400000.
+Pages inactive:                           30000.
+Pages speculative:                         2000.
+Pages throttled:                              0.
+Pages wired down:                        120000.
+"Translation faults":                 987654321.
+File-backed pages:                       150000.
+"""
+
+
+def test_memory_on_a_mac_is_what_its_vm_stat_tells(tmp_path: Path) -> None:
+    program = tmp_path / "usr" / "bin" / "vm_stat"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{MAC}END\n")
+    program.chmod(0o755)
+    assert memory.system_bytes(tmp_path)[1] == 42000 * 16384
+    assert not memory.fits(42001 * 16384, tmp_path)
+    for broken in ("#!/bin/sh\necho nothing of the kind\n", "#!/bin/sh\nexit 1\n"):
+        program.write_text(broken)
+        assert memory.system_bytes(tmp_path) == (None, None) and memory.fits(1 << 60, tmp_path)
+
+
 def test_a_growing_state_gets_more_memory(tmp_path: Path) -> None:
     with life(tmp_path):
         state = outlast.State(w=np.zeros(10))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import threading
 from pathlib import Path
 
@@ -92,7 +93,9 @@ def fits(size: int, root: Path = Path("/")) -> bool:
 
 
 def system_bytes(root: Path = Path("/")) -> tuple[int | None, int | None]:
-    """Total and available bytes: the machine's (Linux), or the control group's where that is less."""
+    """Total and available bytes: the machine's, or the control group's where that is less. None: nobody tells."""
+    if not (root / "proc").is_dir():
+        return _mac_bytes(root / "usr/bin/vm_stat")
     meminfo = _numbers(root / "proc/meminfo", 1024)
     total, available = meminfo.get("MemTotal:"), meminfo.get("MemAvailable:")
     for limit_path, usage_path, stat_path in _control_groups(root):
@@ -105,6 +108,30 @@ def system_bytes(root: Path = Path("/")) -> tuple[int | None, int | None]:
         total = limit
         available = left if available is None else min(available, left)
     return total, available
+
+
+def _mac_bytes(vm_stat: Path) -> tuple[int | None, int | None]:
+    """Where there is no /proc. Available is what is free, read ahead, or not used lately."""
+    import subprocess
+
+    try:
+        # Spawned, and not forked: the fork of a process with much memory takes its time.
+        told = subprocess.run(
+            [str(vm_stat)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+            close_fds=False,
+        ).stdout
+        page_bytes = int(told.partition("page size of ")[2].split()[0])
+        rows = (line.rpartition(":") for line in told.splitlines()[1:])
+        pages = {name: int(count.strip(" .")) for name, _, count in rows if count.strip(" .").isdigit()}
+        available = sum(pages[f"Pages {kind}"] for kind in ("free", "speculative", "inactive")) * page_bytes
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), available
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError, KeyError):
+        return None, None
 
 
 def _address_space_left() -> int | None:
