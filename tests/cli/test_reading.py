@@ -220,7 +220,16 @@ def test_pull_copies_outputs_and_the_last_checkpoint_and_skips_what_is_there(sav
     assert all((saved.work / path).is_file() for path in copied)
     assert (saved.work / "saved/outputs/model.bin").read_bytes() == b"weights"
     again = saved.outlast("pull", "--json")
-    assert again.json == {"job": "saved", "to": "saved", "files": [], "bytes": 0, "skipped": len(copied)}
+    assert again.json == {
+        "job": "saved",
+        "to": "saved",
+        "files": [],
+        "bytes": 0,
+        "skipped": len(copied),
+        "replaced": 0,
+    }
+    (saved.work / "saved/outputs/model.bin").write_bytes(b"edited")
+    assert "; 1 file with other contents replaced; " in saved.outlast("pull").err
 
 
 def test_pull_takes_a_pattern_and_a_place(saved: User) -> None:

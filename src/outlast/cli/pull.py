@@ -53,14 +53,24 @@ def command(job: str | None, pattern: str, checkpoint: str, to: str | None, home
     took = duration(world.clock.monotonic() - begun_at)
     if as_json:
         put_json(
-            {"job": found.id, "to": pulled.to, "files": pulled.files, "bytes": pulled.bytes, "skipped": pulled.skipped}
+            {
+                "job": found.id,
+                "to": pulled.to,
+                "files": pulled.files,
+                "bytes": pulled.bytes,
+                "skipped": pulled.skipped,
+                "replaced": pulled.replaced,
+            }
         )
         return EXIT_DONE
     for path in pulled.files:
         put(shown(f"{pulled.to}/{path}") if sys.stdout.isatty() else f"{pulled.to}/{path}")
+    replaced = f"; {count(pulled.replaced, 'file')} with other contents replaced" if pulled.replaced else ""
     skipped = f"; {count(pulled.skipped, 'file')} had been there" if pulled.skipped else ""
     if not pulled.files and not pulled.skipped:
         say(f"`{found.id}` has neither outputs nor a checkpoint: nothing was copied")
         return EXIT_DONE
-    say(f"copied {count(len(pulled.files), 'file')}, {size(pulled.bytes)} to `{shown(pulled.to)}` in {took}{skipped}")
+    say(
+        f"copied {count(len(pulled.files), 'file')}, {size(pulled.bytes)} to `{shown(pulled.to)}` in {took}{replaced}{skipped}"
+    )
     return EXIT_DONE

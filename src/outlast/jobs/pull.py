@@ -33,6 +33,9 @@ class Pulled:
     skipped: int = 0
     """Files that were there already, with the same content."""
 
+    replaced: int = 0
+    """Of `files`, those in whose place there was another one: of an earlier step, or edited since."""
+
     @property
     def found(self) -> int:
         return len(self.files) + self.skipped
@@ -79,6 +82,7 @@ def copy_matching(
         distinct = {path: file for path, file in wanted.items() if path not in left_out}
         missing = {path: file for path, file in distinct.items() if not _is_there(safe_path(root, path), file)}
         pulled.skipped += len(distinct) - len(missing)
+        pulled.replaced += sum(os.path.lexists(safe_path(root, path)) for path in missing)
         total = 0 if below else sum(file.bytes for file in missing.values())
         for path, (file, chunks) in zip(missing, download_many(job.folder, list(missing.values())), strict=True):
             _write(file, counted(chunks, "copying", total, on_progress, pulled.bytes), safe_path(root, path))
