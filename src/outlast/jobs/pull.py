@@ -95,14 +95,21 @@ def copy_matching(
 
 def _unnamed(root: Path, wanted: Mapping[str, File]) -> Iterator[tuple[str, str]]:
     """(path, why it has no place): the file system at `root` cannot have that name."""
+    if _cannot_be_named(root):
+        return  # it is the directory that was asked for, and no file of the job's
     for path in wanted:
-        try:
-            os.lstat(root / path)
-        except ValueError:
-            continue  # no path at all, see `safe_path`
-        except OSError as error:
-            if error.errno in NO_NAME:
-                yield path, f"has no name like `{path}`"
+        if _cannot_be_named(root / path):
+            yield path, f"has no name like `{path}`"
+
+
+def _cannot_be_named(path: Path) -> bool:
+    try:
+        os.lstat(path)
+    except ValueError:
+        return False  # no path at all, see `safe_path`
+    except OSError as error:
+        return error.errno in NO_NAME
+    return False
 
 
 def _confused(root: Path, wanted: Mapping[str, File]) -> Iterator[tuple[str, str]]:
