@@ -239,3 +239,17 @@ def test_a_job_that_was_stopped_without_its_home_has_stopped_when_it_is_back(use
     (place / "enough").touch()
     resumed = user.outlast("resume", "j")
     assert resumed.code == 0 and "resumed the loop `train` at step" in resumed.out, resumed.err
+
+
+def test_a_job_without_its_home_and_one_of_its_name_in_another_home_are_both_listed(user: User, tmp_path: Path) -> None:
+    user.write("train.py", "import time\nprint('began', flush=True)\ntime.sleep(600)\n")
+    user.write("short.py", "")
+    gone, here = tmp_path / "gone", tmp_path / "here"
+    assert user.outlast("run", "--detach", "--home", str(gone), "--job-id", "twin", "train.py").code == 0
+    assert user.outlast("run", "--home", str(here), "--job-id", "twin", "short.py").code == 0
+    until(lambda: "began" in user.outlast("logs", "twin", "--home", str(gone)).out, "its first line")
+    gone.rename(tmp_path / "drawer")
+    listed = user.outlast("jobs", "--json")
+    assert listed.code == 0, listed.err
+    assert sorted(row["state"] for row in listed.json) == ["running", "succeeded"]
+    assert user.outlast("stop", f"{gone}/jobs/twin").code == 0

@@ -143,6 +143,8 @@ def test_an_attempt_that_nobody_followed_ended_with_its_last_beat_and_is_paid_fo
     assert (failed.state, failed.ended_at) == (State.FAILED, 4000.0)
     assert cost.spent_usd(failed, 5000.0) == pytest.approx(30.0 - 1.0 + cost.BOOT_SECONDS)
     assert life.left_alone(fresh(), None, 5.0) == fresh(), "nobody had begun"
+    stopped = life.final(life.left_alone(head, Beat(1, 30.0, 55, 0), 4000.0, stopped=True), State.STOPPED, 4000.0)
+    assert (stopped.attempts["1"].cause, stopped.attempts["1"].ended_at) == (Cause.STOPPED, 30.0)
 
 
 def test_nobody_claims_that_nothing_was_lost_with_a_machine_that_went_on_after_its_last_beat() -> None:

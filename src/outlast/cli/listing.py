@@ -74,7 +74,8 @@ def list_all(
     for one in jobs if world.ailing else ():
         if one.job in world.ailing:
             say(f"{one.job} is running, {shown(world.ailing[one.job])}")
-    _say_adrift([one for one in jobs if one.job in world.adrift] if world.adrift else [], world.adrift)
+    if world.adrift:
+        _say_adrift([one for one in jobs if one.row()["folder"] in world.adrift], world.adrift)
     if as_json:
         put_raw(one.raw for one in (jobs[:limit] if limit else jobs))
     elif jobs:
@@ -94,9 +95,9 @@ def list_all(
 
 def _say_adrift(jobs: Sequence[Listed], files: Mapping[str, tuple[str, ...]]) -> None:
     for one in jobs[:ADRIFT_SAID_MAX]:
-        where, does = "", "goes on"
-        if one.state == "running" and files[one.job]:
-            place = files[one.job][0] if len(files[one.job]) == 1 else os.path.dirname(files[one.job][0])
+        where, does, places = "", "goes on", files[one.row()["folder"]]
+        if one.state == "running" and places:
+            place = places[0] if len(places) == 1 else os.path.dirname(places[0])
             where, does = f", and until then all that it saves is in `{shown(place)}` alone", "commits"
         say(
             f"{one.job} is {one.state} on this computer, and {shown(one.row()['why'])}: it {does} when that is back{where}; "

@@ -121,12 +121,18 @@ def lost(attempt: Attempt, beat: Beat | None, now: float) -> Attempt:
     return gone if gone.steps_lost or held else replace(gone, steps_lost=None)
 
 
-def left_alone(head: Head, beat: Beat | None, now: float) -> Head:
-    """The attempt's machine is gone, and those that were to follow never came: it ended with its last beat, not now."""
+def left_alone(head: Head, beat: Beat | None, now: float, *, stopped: bool = False) -> Head:
+    """The attempt's machine is gone, and those that were to follow never came: it ended with its last beat, not now.
+
+    `stopped`: it was taken away by its user.
+    """
     last = head.attempts.get(str(head.attempt))
     if last is None or last.launch != head.launch:
         return head
-    return replace(head, attempts={**head.attempts, str(head.attempt): lost(last, beat, now)})
+    gone = lost(last, beat, now)
+    if stopped and last.ended_at is None:
+        gone = replace(gone, cause=CAUSE_OF_STATE[State.STOPPED])
+    return replace(head, attempts={**head.attempts, str(head.attempt): gone})
 
 
 def with_end(

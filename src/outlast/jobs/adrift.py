@@ -29,7 +29,7 @@ class Adrift:
 
 
 def adrift(world: World, wanted: Callable[[Adrift], bool]) -> Iterator[Adrift]:
-    """Those that are wanted and whose job cannot be read, for whatever reason."""
+    """Those that are wanted and whose home is not there, or does not have them."""
     for engine, held in HELD.items():
         for one in (Adrift(engine, launch) for launch in held(world.user_dir)):
             if wanted(one) and not _has_home(world, one.launch):
@@ -37,11 +37,16 @@ def adrift(world: World, wanted: Callable[[Adrift], bool]) -> Iterator[Adrift]:
 
 
 def _has_home(world: World, launch: Launch) -> bool:
+    """A home that only we cannot read, or cannot reach, is there: its machines may be committing while we ask."""
+    if "://" in launch.home:
+        return True
     try:
         home = world.home(launch.home)
         world.check_mounted(home)
         return any(True for _ in having(home, launch.job))
-    except (StoreError, Denied, NotFound):
+    except Denied:
+        return True
+    except (StoreError, NotFound):
         return False
 
 

@@ -147,7 +147,7 @@ def _adrift(world: World, home: str | None) -> Iterator[Listed]:
     for one in adrift(world, lambda one: one.launch.home in gone):
         found = world.engine(one.engine).state(one.launch)
         if found.alive:
-            world.adrift[one.id] = found.directories
+            world.adrift[one.folder_url] = found.directories
             yield listed(row_adrift(one, found.condition.value))
 
 

@@ -95,7 +95,8 @@ def _mend(
         final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
         final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.BOOT_FAILED:
-        alone = life.left_alone(at.head, job.folder.read_beat(at.head.attempt), now)
+        beat = job.folder.read_beat(at.head.attempt)
+        alone = life.left_alone(at.head, beat, now, stopped=launch_state.stopped)
         final = life.final(alone, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
         final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.REFUSED:
@@ -107,7 +108,8 @@ def _mend(
         final = with_lost(world, job, spec, record, life.final(at.head, State.STOPPED, now), launch_state)
     elif launch_state.over and not job.folder.existing_head().head.state.final:
         # Machines write their job's end before their own: there is none, and none is to come.
-        alone = life.left_alone(at.head, job.folder.read_beat(at.head.attempt), now)
+        beat = job.folder.read_beat(at.head.attempt)
+        alone = life.left_alone(at.head, beat, now, stopped=launch_state.stopped)
         if launch_state.stopped:  # by somebody who could not write that here
             final = life.final(alone, State.STOPPED, now)
         else:

@@ -10,8 +10,9 @@ from typing import Any
 
 from outlast.training import generators
 
-DRAWS_MAX = 1000
-"""A state takes some 5 KB. In an epoch with more such draws none is kept: a resume may find another batch next, and says so."""
+DRAWS_MAX = 200
+"""A state takes some 7 KB of every save, and two hundred of them some 30 ms. In an epoch with more such draws none is kept: a resume may
+find another batch next, and says so."""
 
 States = dict[str, dict[str, Any]]
 """Of generators, by where they are from (`global`, `own`) and by name."""

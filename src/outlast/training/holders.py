@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from outlast.training import generators
@@ -34,8 +35,10 @@ def set_counters(loader: Any, saved: Mapping[str, int]) -> None:
     for number, holder in enumerate(holders(loader)):
         for place, value in saved.items():
             at, _, name = place.partition(".")
-            if at == str(number) and type(getattr(holder, name, None)) is int:  # a class may have its first value
-                setattr(holder, name, value)
+            now = getattr(holder, name, None)  # a class may have its first value
+            if at == str(number) and type(now) is int and now != value:
+                with suppress(AttributeError, TypeError):  # it counts by another way than by being assigned
+                    setattr(holder, name, value)
 
 
 def holders(loader: Any) -> list[Any]:
@@ -56,17 +59,18 @@ def holders(loader: Any) -> list[Any]:
     return found
 
 
-def generators_of(loader: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Every generator that drawing a batch may draw from, by where it was found: those of the loader and of what it consists of, and
-    those of the state, of which we cannot know what they are for."""
+def generators_of(loader: Any) -> dict[str, Any]:
+    """The generators of a loader and of what it consists of, by where they were found. A search through all of its data's objects."""
     around = holders(loader)
     search = _Search(around)
     for number, holder in enumerate(around):
         search.look_into(f"loader.{number}", _attributes(holder), 0)
-    found = search.found
-    for name, value in parts.items():
-        found.update(_in_part(f"state.{name}", value))
-    return found
+    return search.found
+
+
+def generators_of_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the state, of which we cannot know what they are for: drawing a batch may draw from them too."""
+    return {place: one for name, value in parts.items() for place, one in _in_part(f"state.{name}", value).items()}
 
 
 class _Search:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from outlast.training import generators
-from outlast.training.draws import Draws
+from outlast.training import draws, generators
 from outlast.training.encode import is_stateful
 from outlast.training.glance import glance
-from outlast.training.holders import counters_of, generators_of, holders, set_counters
+from outlast.training.holders import counters_of, generators_of, generators_of_parts, holders, set_counters
 from outlast.training.loader_kinds import check_loader, is_torch_loader, known_length, may_remember
 from outlast.training.say import say
 
@@ -46,12 +45,18 @@ class Source:
         self._remembers = not self._stateful and may_remember(loader)
         self._iterator: Iterator[Any] | None = None
         self._started_with: dict[str, Any] = {}
+        self._given = counters_of(loader)
+        """The loader's own numbers as the script has set them. Only what has moved since is a counter; the rest is what was asked for."""
+
         self._counted: dict[str, int] = {}
-        """What the loader's own counters were when the epoch began."""
+        """What the counters were when the epoch began."""
+
+        self._own: dict[str, Any] = {}
+        """The loader's own generators, as they were last searched for."""
 
         self._ahead: Any = NOTHING
         self._before_ahead: dict[str, Any] = {}
-        self._draws = Draws({})
+        self._draws = draws.Draws({})
         self._ended_with: dict[str, Any] = {}
         self._first = 0
         """A glance at the epoch's first batch. Later ones may depend on what the bodies between them draw: see glance.py."""
@@ -116,9 +121,9 @@ class Source:
 
     def _begin_epoch(self) -> None:
         self._tell_epoch()
-        self._counted = counters_of(self.loader)
+        self._counted = self._counters()
         self._started_with = self._generator_states()
-        self._draws = Draws({})
+        self._draws = draws.Draws({})
         self._iterator = self._new_iterator()
 
     def _tell_epoch(self) -> None:
@@ -145,15 +150,19 @@ class Source:
         assert self._iterator is not None
         if self.length is not None and not self._remembers:
             return next(self._iterator, NOTHING)
-        before = self._generator_states()
+        # Searched for anew where an epoch begins, before and after its first draw, which may make some; not at every draw.
+        before = self._generator_states(search=number < 2)
         batch = next(self._iterator, NOTHING)
         self._before_ahead["generators"] = before
         if self._remembers:
-            self._draws.add(number, before, self._generator_states())
+            self._draws.add(number, before, self._generator_states(search=False))
         return batch
 
-    def _generator_states(self) -> dict[str, Any]:
-        own = {name: generators.get_state(one) for name, one in generators_of(self.loader, self._parts).items()}
+    def _counters(self) -> dict[str, int]:
+        return {name: value for name, value in counters_of(self.loader).items() if value != self._given.get(name)}
+
+    def _generator_states(self, *, search: bool = True) -> dict[str, Any]:
+        own = {name: generators.get_state(one) for name, one in self._generators(search=search).items()}
         return {"global": generators.global_states(devices=False), "own": own}
 
     def _set_generator_states(self, states: dict[str, Any]) -> None:
@@ -161,9 +170,15 @@ class Source:
         self._set_own_states(states["own"])
 
     def _set_own_states(self, states: dict[str, Any]) -> None:
-        for name, generator in generators_of(self.loader, self._parts).items():
+        for name, generator in self._generators(search=True).items():
             if name in states:
                 generators.set_state(generator, states[name])
+
+    def _generators(self, *, search: bool) -> dict[str, Any]:
+        """By where they were found; a part of the state may be another object after every body."""
+        if search:
+            self._own = generators_of(self.loader)
+        return {**self._own, **generators_of_parts(self._parts)}
 
     # ---------------------------------------------------------------------------------------------------- position
 
@@ -171,7 +186,7 @@ class Source:
         """What has to be saved, between two batches."""
         data: dict[str, Any] = {"index": self.index, "own": self._generator_states()["own"]}
         if self._iterator is None:
-            return {**data, "counted": counters_of(self.loader), **self._ended_with}
+            return {**data, "counted": self._counters(), **self._ended_with}
         data["counted"] = self._counted
         data["ahead"] = self._ahead is not NOTHING
         if data["ahead"]:
@@ -218,7 +233,12 @@ class Source:
     def _replay(self, data: dict[str, Any]) -> None:
         self._tell_epoch()
         self._started_with = data["started_with"]
-        self._draws = Draws(data.get("draws", {}))
+        self._draws = draws.Draws(data.get("draws", {}))
+        if self._draws.kept is None:
+            say(
+                f"warning: in epoch {self.epoch} the loader and the loop's bodies drew from the same generator more than {draws.DRAWS_MAX} "
+                "times: the next batches may be others than before; give the loader a generator of its own"
+            )
         self._set_generator_states(self._started_with)
         self._iterator = self._new_iterator()
         for drawn in range(self.index):

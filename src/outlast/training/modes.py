@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-BUFFER_BYTES_MAX = 1 << 20
+BUFFER_BYTES_MAX = 1 << 18
 """A larger buffer that is not persistent is a table or a mask that the script makes again, and no average."""
 
 
@@ -25,7 +25,7 @@ def loose_buffers(value: Any) -> dict[str, Any]:
         and type(buffer) is torch.Tensor
         and buffer.layout == torch.strided
         and not (buffer.is_meta or buffer.is_quantized)
-        and buffer.numel() * buffer.element_size() <= BUFFER_BYTES_MAX
+        and buffer.numel() * buffer.element_size() < BUFFER_BYTES_MAX
     }
 
 
