@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlast.dataclass import replace
 from outlast.engines.engine import Condition, LaunchState
 from outlast.engines.registry import LOST
-from outlast.errors import Denied, NoCapacity, StoreFull
+from outlast.errors import Denied, KeyMissing, NoCapacity, StoreFull
 from outlast.folder import cost, life
 from outlast.folder.cell import CellFolder
 from outlast.folder.folder import HeadAt, nonce
@@ -46,6 +46,14 @@ def look(world: World, job: Job, ended: HeadAt | None = None) -> Status:
     """
     if isinstance(job.folder, CellFolder):
         return cell_status(job.folder, look(world, Job.of(job.home, job.folder.sweep)))
+    try:
+        return _look(world, job, ended)
+    except KeyMissing:
+        job.folder.existing_head()  # `NotFound`: somebody has deleted it meanwhile
+        raise
+
+
+def _look(world: World, job: Job, ended: HeadAt | None) -> Status:
     at = ended or job.folder.existing_head()
     spec = job.folder.read_spec()
     record = job.folder.read_launch(at.head.launch)
@@ -95,8 +103,7 @@ def _mend(
         final = life.final(at.head, State.EXPIRED, now, reason="the launch's time was over")
         final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.BOOT_FAILED:
-        beat = job.folder.read_beat(at.head.attempt)
-        alone = life.left_alone(at.head, beat, now, stopped=launch_state.stopped)
+        alone = life.left_alone(at.head, job.folder.read_beat(at.head.attempt), now)
         final = life.final(alone, State.FAILED, now, reason=f"the machine could not boot: {launch_state.why}")
         final = with_lost(world, job, spec, record, final, launch_state)
     elif launch_state.condition is Condition.REFUSED:
