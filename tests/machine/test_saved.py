@@ -459,7 +459,9 @@ class HandClock(SystemClock):
         return self.seconds
 
 
-def test_a_look_that_was_held_up_is_not_weighed_and_one_that_is_always_slow_is(tmp_path: Path) -> None:
+def test_a_look_that_was_held_up_is_not_weighed_and_one_that_is_always_slow_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = HandClock()
     watching = settle.Settling(str(tmp_path), str(tmp_path / "out"), list, clock)
     looked_at: list[float] = []
@@ -473,7 +475,7 @@ def test_a_look_that_was_held_up_is_not_weighed_and_one_that_is_always_slow_is(t
             clock.seconds += seconds
             return scan()
 
-        watching.scan = slow  # type: ignore[method-assign]
+        monkeypatch.setattr(watching, "scan", slow)
         looked_at.clear()
         while len(looked_at) < looks:
             watching.look()

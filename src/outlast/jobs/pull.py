@@ -17,7 +17,7 @@ from outlast.folder.publish import OUTPUT
 from outlast.folder.records import File, Head, Manifest
 from outlast.host.files import NO_NAME
 from outlast.jobs.job import Job
-from outlast.jobs.partial import begin, partial
+from outlast.jobs.partial import WRITERS_MAX, begin, partial
 from outlast.spec.names import one_spelling
 from outlast.spec.progress import OnProgress, counted, silent
 
@@ -122,14 +122,15 @@ def _confused(root: Path, wanted: Mapping[str, File]) -> Iterator[tuple[str, str
 
 
 def _is_one(target: Path, other: Path) -> bool:
+    number = WRITERS_MAX + os.getpid()  # of no writer, and of no other process that asks the same
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial(target).touch()
-        return partial(other).exists()
+        partial(target, number).touch()
+        return partial(other, number).exists()
     except OSError as error:
         raise _translated(error, target) from error
     finally:
-        _discard(partial(target))
+        _discard(partial(target, number))
 
 
 def _incomplete(id: str, root: Path, left_out: Mapping[str, str]) -> OutlastError:
